@@ -59,14 +59,15 @@ def compas() -> Any:
 def compas_setup() -> Any:
     """False positive rates of African-American defendants: table and designs, everything before the first fit."""
     from fairtrial import METRICS
+    from fairtrial.papers.conditional_bias_scan import prepare
     from inside.metrics import Group
-    from inside.scan import ScanQuestion, prepare, read_data
+    from inside.scan import ScanRequest, read_data
 
-    question = ScanQuestion(
-        who="bench", metric=METRICS["fpr"], protected=Group.of(PROTECTED), reference=None,
+    request = ScanRequest(
+        who="bench", metric=METRICS["fpr"], protected=Group.of(PROTECTED),
         features=tuple(ATTRIBUTES[1:]),
     )  # fmt: skip
-    return prepare(read_data(compas(), question).table)
+    return prepare(read_data(compas(), request).table)
 
 
 def matched_draws(table: Any, count: int) -> Callable[[], Any]:
@@ -84,7 +85,7 @@ def matched_draws(table: Any, count: int) -> Callable[[], Any]:
 
 
 def draws(setup: Any, count: int) -> Callable[[], Any]:
-    from inside.scan import scan_draws, stratified
+    from fairtrial.papers.conditional_bias_scan import scan_draws, stratified
 
     draw = stratified(setup.table)
 
@@ -96,7 +97,7 @@ def draws(setup: Any, count: int) -> Callable[[], Any]:
 
 
 def on_compas() -> list[Row]:
-    from inside.scan import scan_observed
+    from fairtrial.papers.conditional_bias_scan import scan_observed
 
     setup = compas_setup()
     jobs = {
@@ -116,7 +117,12 @@ def against_bias_scan(restarts: int) -> list[Row]:
     """The same people, events and expectations, one direction, penalty 1; the article takes 500 restarts."""
     import pandas as pd
 
-    from inside.scan import SearchedCells, find_subgroups, plan_search, scan_observed
+    from fairtrial.papers.conditional_bias_scan import (
+        SearchedCells,
+        find_subgroups,
+        plan_search,
+        scan_observed,
+    )
 
     setup = compas_setup()
     seen = scan_observed(setup)
@@ -160,7 +166,8 @@ def against_bias_scan(restarts: int) -> list[Row]:
 
 
 def random_setup(arity: list[int]) -> Any:
-    from inside.scan import CountedRows, build_table, prepare
+    from fairtrial.papers.conditional_bias_scan import prepare
+    from inside.scan import CountedRows, build_table
 
     generator = np.random.default_rng(7)
     people = 20_000
@@ -174,7 +181,7 @@ def random_setup(arity: list[int]) -> Any:
 
 def many_subgroups() -> list[Row]:
     """Eight attributes with 2, 2, 2, 2, 3, 3, 4 and 8 values: 59,535 steps for a proof over 15 million subgroups."""
-    from inside.scan import scan_observed
+    from fairtrial.papers.conditional_bias_scan import scan_observed
 
     setup = random_setup([2, 2, 2, 2, 3, 3, 4, 8])
     times = interleaved({"scan": lambda: scan_observed(setup)}, repeats=3)

@@ -70,9 +70,9 @@ def ratio_limits() -> Callable[[], Any]:
 def watched(periods: int) -> tuple[Any, list[dict[str, Any]]]:
     """A watch of many groups against a common rest, as its state's lines give it."""
     from inside.metrics import Target
-    from inside.watch import Asked, Monitor
+    from inside.watch import Monitor, WatchRequest
 
-    asked = Asked(
+    asked = WatchRequest(
         metric={}, label="rate", roles={}, attributes=("group",), groups=(), depth=1, target=Target("rest"),
         scale="difference", band=(-0.05, 0.05), direction="differs", period="week", bounds=None, waiting=0, window=None,
         reference=None, run_length=500, block=1, repeated="once", confidence_level=0.95, binary=True,

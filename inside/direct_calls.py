@@ -1,4 +1,4 @@
-"""Laws asked directly, on counts or values: intervals and tests as one call, for tests, the board and benchmarks.
+"""Laws asked directly, on counts or values, and scans with every choice: for tests, the board and benchmarks.
 
 The package itself asks these laws through its gaps, which count first.
 """
@@ -6,12 +6,13 @@ The package itself asks these laws through its gaps, which count first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+import fairtrial
 from inside.inference import (
     Areas,
     EndToEnd,
@@ -32,6 +33,15 @@ from inside.inference import (
     t_quantile,
     two_sample_point,
 )
+from inside.metrics import find_metric
+from inside.scan import ScanRequest, ask
+from inside.scan import answer as scan_answer
+
+
+def scan_with(audit: fairtrial.Audit, metric: Any, **asked: Any) -> fairtrial.ScanResult:
+    """A scan with what its users are not asked: ranges, search, scores and neighbours."""
+    request = ask(ScanRequest, "scan", audit, find_metric("scan", metric), **asked)
+    return scan_answer.answer(audit, request)
 
 
 def welch(

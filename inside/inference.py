@@ -178,7 +178,7 @@ from fairtrial._inference.ways import RateMethod as RateMethod
 from fairtrial._inference.ways import Refinement as Refinement
 from fairtrial._inference.ways import Scale as Scale
 from fairtrial._inference.ways import TargetMethod as TargetMethod
-from fairtrial._trial.difference import Change as Change
+from fairtrial._trial.difference import GapChange as GapChange
 from fairtrial._trial.difference import change as change
 
 areas_gap_limits = fairtrial._inference.rates.areas.gap_limits

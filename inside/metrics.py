@@ -6,6 +6,8 @@ from fairtrial._metrics.groups import find_target as find_target
 from fairtrial._metrics.harm import describes_people as describes_people
 from fairtrial._metrics.harm import effect_of as effect_of
 from fairtrial._metrics.harm import harmed_side as harmed_side
+from fairtrial._metrics.table import ALIASES as ALIASES
+from fairtrial._metrics.table import MetricName as MetricName
 from fairtrial._metrics.table import find_metric as find_metric
 from fairtrial._metrics.table import find_metrics as find_metrics
 from fairtrial._metrics.values import ROLES as ROLES

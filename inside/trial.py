@@ -28,7 +28,7 @@ from fairtrial._report.tables import csv_text as csv_text
 from fairtrial._report.tables import safe_cell as safe_cell
 from fairtrial._report.tables import write_parquet as write_parquet
 from fairtrial._trial.difference import difference as difference
-from fairtrial._trial.family import Entry as Entry
+from fairtrial._trial.family import FamilyEntry as FamilyEntry
 from fairtrial._trial.family import conclude as conclude
 from fairtrial._trial.family import correct as correct
 from fairtrial._trial.family import corrected_claims as corrected_claims

@@ -1,7 +1,7 @@
 """What the tests, the board and the side trees use of watch beside the public names."""
 
 from fairtrial._watch import sentences as sentences
-from fairtrial._watch.asked import Asked as Asked
+from fairtrial._watch.asked import WatchRequest as WatchRequest
 from fairtrial._watch.monitor import Monitor as Monitor
 from fairtrial._watch.snapshot import to_arrays as to_arrays
 from fairtrial._watch.state_file import StateFile as StateFile

@@ -14,12 +14,12 @@ import pytest
 import uvicorn
 
 from inside.cli import _listen
-from inside.web import MEGABYTE, Settings, create_app
+from inside.web import MEGABYTE, ServerSettings, create_app
 
 REFUSALS = ("status of 422", "status of 413", "status of 404")  # what was refused is said in the page
 
 
-def serve(settings: Settings, listening: socket.socket) -> Iterator[Settings]:
+def serve(settings: ServerSettings, listening: socket.socket) -> Iterator[ServerSettings]:
     """A server in a thread, until the end of the block."""
     config = uvicorn.Config(create_app(settings), log_level="warning", timeout_graceful_shutdown=2)
     running = uvicorn.Server(config)
@@ -40,16 +40,16 @@ def listening_on_a_free_port() -> socket.socket:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerSettings]:
     """A real server on a free port, with a home of its own; files may have 6 MB."""
     listening = listening_on_a_free_port()
     home = tmp_path_factory.mktemp("home")
-    settings = Settings(port=listening.getsockname()[1], home=home, most_upload=6 * MEGABYTE)
+    settings = ServerSettings(port=listening.getsockname()[1], home=home, most_upload=6 * MEGABYTE)
     yield from serve(settings, listening)
 
 
 @pytest.fixture
-def page(browser: Any, server: Settings) -> Iterator[Any]:
+def page(browser: Any, server: ServerSettings) -> Iterator[Any]:
     """A page that has the token; whatever it complains of, or asks of anybody else, fails the test."""
     base = f"http://127.0.0.1:{server.port}"
     context = browser.new_context(viewport={"width": 1280, "height": 900}, base_url=base)
@@ -123,7 +123,7 @@ def finished_audit(page: Any, content: dict[str, Any], file: str) -> str:
     raise AssertionError("the audit did not end")
 
 
-def assert_accessible(page: Any, server: Settings, places: list[str]) -> None:
+def assert_accessible(page: Any, server: ServerSettings, places: list[str]) -> None:
     """No finding of axe-core at any of these addresses, light and dark; a run is looked at while it runs."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     for scheme in ("light", "dark"):

@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from inside.web import Settings, create_app
+from inside.web import ServerSettings, create_app
 
 TOKEN = "a-token-of-the-tests"
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def settings(tmp_path_factory: pytest.TempPathFactory) -> ServerSettings:
     """Small limits, so that reaching them costs nothing."""
     folder = tmp_path_factory.mktemp("folder")
     (folder / "own.csv").write_text("g,d\na,1\nb,0\n" * 40)
     home = tmp_path_factory.mktemp("home")
-    return Settings(
+    return ServerSettings(
         token=TOKEN, home=home, folder=folder, most_upload=200_000, most_running=1, most_waiting=2
     )
 
 
 @pytest.fixture(scope="module")
-def client(settings: Settings) -> Iterator[TestClient]:
+def client(settings: ServerSettings) -> Iterator[TestClient]:
     """A browser that has the token."""
     with TestClient(create_app(settings), base_url="http://127.0.0.1:8721") as made:
         made.headers["authorization"] = f"Bearer {TOKEN}"

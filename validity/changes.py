@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inside.inference import Change, PartCounts, change, gap_limits
+from inside.inference import GapChange, PartCounts, change, gap_limits
 from validity.board import Cell, Claim
 
 Rates = tuple[float, float, float, float]
@@ -39,7 +39,7 @@ def _gaps(
 
 def changes(
     repeats: int, random: np.random.Generator, sizes: Any, rates: Any, scale: str = "difference"
-) -> Change:
+) -> GapChange:
     """Old and new audits of different people; ratios by their logarithms, as the command compares them."""
     old = _gaps(repeats, random, sizes[:2], rates[:2], scale)
     new = _gaps(repeats, random, sizes[2:], rates[2:], scale)

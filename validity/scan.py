@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from inside.direct_calls import scan_with
 from inside.inference import rate_interval
 from inside.scan import MatchedTable, ScanTable, selected_rate_interval
 from validity import scan_designs as designs
@@ -121,10 +122,10 @@ def reads_numbers(repeats: int, generator: np.random.Generator) -> FloatArray:
 
 
 def calibrated(repeats: int, generator: np.random.Generator, *, scores: str) -> FloatArray:
-    """The public function: the outcome is a step of the score, and the class shifts the score."""
+    """A whole scan: the outcome is a step of the score, and the class shifts the score."""
     import pyarrow as pa
 
-    from fairtrial import Audit, scan
+    from fairtrial import Audit
 
     errors = np.zeros(repeats)
     for repeat in range(repeats):
@@ -136,9 +137,9 @@ def calibrated(repeats: int, generator: np.random.Generator, *, scores: str) -> 
         audit = Audit(
             pa.table(columns), outcome="outcome", score="score", groups="group", features=["x", "z"]
         )
-        result = scan(
+        result = scan_with(
             audit, "calibration", protected={"group": "b"}, permutations=99, jobs=1, direction="differs",
-            scores=scores, seed=int(generator.integers(2**31)),  # type: ignore[arg-type]
+            scores=scores, seed=int(generator.integers(2**31)),
         )  # fmt: skip
         errors[repeat] = result.p_value is not None and result.p_value <= LEVEL
     return errors
@@ -174,7 +175,13 @@ def _interval(name: str, design: str, **settings: Any) -> Cell:
 
 def _article_null(name: str) -> Callable[[ScanTable], object]:
     """A model-based null of the article's score."""
-    from inside.scan import drawn_class, drawn_events, pooled_propensity, pooled_rates, whole_sample
+    from fairtrial.papers.conditional_bias_scan import (
+        drawn_class,
+        drawn_events,
+        pooled_propensity,
+        pooled_rates,
+        whole_sample,
+    )
 
     def null(table: ScanTable) -> object:
         if name == "global":

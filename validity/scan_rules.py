@@ -16,10 +16,13 @@ from inside.scan import (
     PersonTable,
     ScanTable,
     attributes_of,
+    contrast_of,
+    distinct_rows,
     fit_class,
     fit_event,
     matched,
     plan_matched,
+    totals,
     usual_price,
 )
 
@@ -47,8 +50,50 @@ def by_models(table: ScanTable) -> Prepared:
 
 
 def by_bootstrap(table: ScanTable) -> Prepared:
+    """Events drawn from the fitted model, which is no null of the product: it holds only if that model is right."""
     own = MatchedTable.of(table)
-    return own, matched.drawn_events(table, own, fit_event(table).rates)
+    return own, drawn_events(table, own, fit_event(table).rates)
+
+
+def drawn_events(scan_table: ScanTable, table: MatchedTable, rates: FloatArray) -> ContrastDraw:
+    """Draw the events of every cell from rates that are blind to the class; real events add drawn residuals."""
+    atoms = table.part_atoms
+    cells, index = np.unique(scan_table.atom_cell[atoms], return_inverse=True)
+    index = index.reshape(-1)
+    sizes = [
+        totals(index, people[atoms], len(cells))
+        for people in (scan_table.atom_protected, scan_table.atom_comparison)
+    ]
+    stratum = distinct_rows(scan_table.cell_stratum[cells])[0]
+    strata = table.strata
+    fitted = rates[cells]
+    residuals = np.repeat(
+        scan_table.atom_event[atoms] - rates[scan_table.atom_cell[atoms]],
+        scan_table.atom_total[atoms].astype(np.int64),
+    )
+    residuals = residuals - residuals.mean()
+
+    def one_class(people: FloatArray, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Sums and squares of the events drawn for one class, per stratum."""
+        counts = people.astype(np.int64)
+        if not scan_table.real_valued:
+            events = totals(stratum, generator.binomial(counts, fitted).astype(np.float64), strata)
+            return events, events
+        of = np.repeat(np.arange(len(counts)), counts)
+        values = fitted[of] + generator.choice(residuals, len(of))
+        return totals(stratum[of], values, strata), totals(stratum[of], values**2, strata)
+
+    people = [totals(stratum, size, strata) for size in sizes]
+
+    def draw(draws: int, generator: np.random.Generator) -> matched.Contrast:
+        drawn = [[one_class(size, generator) for size in sizes] for _ in range(draws)]
+        inside = np.array([one[0][0] for one in drawn])
+        total = inside + np.array([one[1][0] for one in drawn])
+        squares = np.array([one[0][1] + one[1][1] for one in drawn])
+        found = contrast_of(people[0], inside, (people[0] + people[1], total, squares))
+        return matched.Contrast(table.per_cell(found.gain), table.per_cell(found.variance))
+
+    return draw
 
 
 def rejects(
@@ -171,7 +216,7 @@ def _exact_size(
     law = np.prod(
         [hypergeom.pmf(outcomes[:, s], people[s], events[s], inside[s]) for s in range(len(people))], axis=0
     )
-    found = matched.contrast_of(m, outcomes, (n, e, e))
+    found = contrast_of(m, outcomes, (n, e, e))
     codes = np.arange(len(people))[:, None]
     arity = np.array([len(people)])
     if len(people) == 4:
@@ -197,7 +242,13 @@ def article_rejects(
     directions: tuple[Direction, ...] = ("above",),
 ) -> FloatArray:
     """The same by the article's score, refitted in every draw; its stratified null unless another is given."""
-    from inside.scan import Expectations, prepare, scan_draws, scan_observed, stratified
+    from fairtrial.papers.conditional_bias_scan import (
+        Expectations,
+        prepare,
+        scan_draws,
+        scan_observed,
+        stratified,
+    )
 
     errors = np.zeros(repeats)
     for repeat in range(repeats):

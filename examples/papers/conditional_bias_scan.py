@@ -25,6 +25,40 @@ Boxer, McFowland and Neill, *Auditing Predictive Models for Intersectional Biase
 figure. Written by `examples/papers/conditional_bias_scan.py` ({settings}, {time}); what
 is here of every definition and parameter is told [line by line](coverage/conditional_bias_scan.md).
 
+## The system, in ten lines
+
+`fairtrial.papers.conditional_bias_scan.scan` has the article's choices as its defaults: expected rates from a
+propensity-weighted logistic model, σ = 1, a penalty of 1 per included value, 500 starts of fast subset scanning, and
+the class permuted over everybody. [scan](../scan.md) is the procedure that holds.
+
+```python
+import fairtrial
+from fairtrial.papers import conditional_bias_scan
+
+audit = fairtrial.Audit(
+    fairtrial.load("compas"),
+    outcome="two_year_recid",
+    score="decile_score",
+    threshold=5,
+    groups=["race", "sex", "age_cat"],
+)
+found = conditional_bias_scan.scan(
+    audit, "fpr", protected={{"race": "African-American"}}, permutations=99, iterations=20
+)
+print(found.verdict.text)
+```
+
+```text
+found: false positive rate of race: African-American (everyone, n 1,795) is 44.8%\
+, above the 25.3% of comparable people outside the class; p = 0.01 over the whole search (\
+99 draws, global null)
+```
+
+The same on the command line: `fairtrial papers conditional_bias_scan scan people.csv …`, and in an audit file:
+`[papers.conditional_bias_scan]`. Its parts can be called and swapped: the score F (`set_peak` on `CellNumbers`), the
+priority search (`best_values`, `climb`, `enumerate_subgroups`, `find_subgroups`), the expectations (`Expectations`,
+`expected_events`) and the nulls (`whole_sample`, `stratified`, `drawn_class`, `drawn_events`).
+
 ## Table 4
 
 Article's settings: penalty 1, σ = 1, probabilities of reoffending per decile; ridge 0.01 (the article does not
@@ -61,11 +95,11 @@ A star marks a valid p-value below .05. The article's Figure 3 shows the same fo
 
 Mean Jaccard similarity between the detected and the biased people of the protected class, {datasets} data sets per
 point. The plain bias scan compares outcomes with the predictions themselves, inside the protected class (in the
-product: `scan(score="article", expectation="score")` on `calibration`). GerryFair's auditor and Multiaccuracy Boost
-are built from their definitions in the article's appendix B.1, for one direction as there; the groups of
-GerryFair's auditor were compared with AIF360's on 40 data sets and agree up to its choice of direction. Boost tries
-everyone first, and that partition always passes its test: it returns the whole class, which is why it does well
-only where all of it is biased.
+product: `papers.conditional_bias_scan.scan(expectation="score")` on `calibration`). GerryFair's auditor and
+Multiaccuracy Boost are built from their definitions in the article's appendix B.1, for one direction as there; the
+groups of GerryFair's auditor were compared with AIF360's on 40 data sets and agree up to its choice of direction.
+Boost tries everyone first, and that partition always passes its test: it returns the whole class, which is why it
+does well only where all of it is biased.
 
 Predicted log-odds raised by μ_sep (Figure 1, left):
 

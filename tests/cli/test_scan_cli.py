@@ -74,7 +74,7 @@ def test_the_protected_attribute_is_no_feature(data: Path) -> None:
 
 
 def test_options_of_the_search(data: Path) -> None:
-    """Controls, ranges of raw numbers, the article's score; what belongs to the other score is refused."""
+    """Controls, ranges of raw numbers, a target; what belongs to the article is no option."""
     roles = ["--outcome", "two_year_recid", "--score", "decile_score", "--threshold", "5", "--by", "race"]
     base = [
         str(data),
@@ -93,11 +93,44 @@ def test_options_of_the_search(data: Path) -> None:
     assert content["provenance"]["arguments"]["within"] == ["priors_count"]
     assert {row["attribute"] for row in content["details"]["values"]} == {"sex", "age"}
     assert len([row for row in content["details"]["values"] if row["attribute"] == "age"]) == 8
-    loose = ["--no-ranges", "--null", "stratified", "--search", "depth-2"]
-    assert CliRunner().invoke(program, ["scan", *base, *features, *loose]).exit_code == 0
-    article = CliRunner().invoke(
-        program, ["scan", *base, "--feature", "sex", "--scan-score", "article", "--json", "-"]
+    other = ["--null", "stratified", "--target", "race=Caucasian"]
+    assert CliRunner().invoke(program, ["scan", *base, *features, *other]).exit_code == 0
+    wrong = CliRunner().invoke(program, ["scan", *base, "--feature", "sex", "--sigma", "1"])
+    assert wrong.exit_code != 0
+
+
+def test_the_article_has_a_command_of_its_own(data: Path) -> None:
+    roles = ["--outcome", "two_year_recid", "--score", "decile_score", "--threshold", "5", "--by", "race"]
+    asked = ["--metric", "fpr", "--protected", "race=African-American", "--feature", "sex", "--null", "none"]
+    done = CliRunner().invoke(
+        program, ["papers", "conditional_bias_scan", "scan", str(data), *roles, *asked, "--json", "-"]
     )
-    assert json.loads(article.stdout)["details"]["score"] == "article"
-    wrong = CliRunner().invoke(program, ["scan", *base, "--feature", "sex", "--search", "restarts"])
-    assert "--search belongs to the article's score" in str(wrong.exception)
+    assert done.exit_code == 0, done.output
+    content: dict[str, Any] = json.loads(done.stdout)
+    assert content["kind"] == "papers.conditional_bias_scan.scan"
+    assert content["details"]["score"] == "article"
+
+
+def test_the_article_in_an_audit_file(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "audit.toml"
+    file.write_text(
+        f"""
+        [data]
+        source = "{data}"
+        outcome = "two_year_recid"
+        score = "decile_score"
+        threshold = 5
+        groups = ["race", "sex"]
+
+        [papers.conditional_bias_scan]
+        metric = "fpr"
+        protected = {{ race = "African-American" }}
+        search = "exact"
+        permutations = 19
+        """
+    )
+    trial = fairtrial.run(file)
+    (answer,) = trial.answers
+    assert answer.result.kind == "papers.conditional_bias_scan.scan"
+    assert answer.result.details["score"] == "article"
+    assert answer.result.provenance["arguments"]["sigma"] == 1.0

@@ -104,8 +104,8 @@ def test_compiling_is_announced_once_to_whoever_shows_progress():
     listener = _Compiling()
     with work.session(progress=told.append):
         listener.on_start(event("another.package"))
-        listener.on_start(event("fairtrial._scan.solver.score"))
-        listener.on_start(event("fairtrial._scan.solver.score"))
+        listener.on_start(event("fairtrial.papers.conditional_bias_scan._score"))
+        listener.on_start(event("fairtrial.papers.conditional_bias_scan._score"))
     assert [progress.name for progress in told] == [work.COMPILING]
 
 

@@ -33,9 +33,9 @@ def audit() -> fairtrial.Audit:
 
 
 def scanned(audit: fairtrial.Audit, row: dict[str, Any], **options: Any) -> Any:
-    return fairtrial.scan(
-        audit, row["metric"], protected=row["protected"], direction=row.get("direction", "above"),
-        score="article", ranges=False, ridge=0.01, penalty=1, sigma=1.0, probability="outcome-rate", null=None,
+    side = {"above": "positive", "below": "negative"}[row.get("direction", "above")]
+    return fairtrial.papers.conditional_bias_scan.scan(
+        audit, row["metric"], protected=row["protected"], direction=side, probability="outcome-rate", null=None,
         search="exact", **options,
     )  # fmt: skip
 
@@ -58,15 +58,10 @@ def test_rates_of_black_males(audit: fairtrial.Audit) -> None:
 
 def test_scores_that_rest_on_two_people_move_with_the_ridge(audit: fairtrial.Audit) -> None:
     """Male, Native American, 25+ is compared with two women: the score says more about the ridge than about them."""
-    result = fairtrial.scan(
-        audit,
-        "calibration",
-        protected={"sex": "Male"},
-        direction="below",
-        probability="outcome-rate",
-        score="article",
-        null=None,
-    )
+    result = fairtrial.papers.conditional_bias_scan.scan(
+        audit, "calibration", protected={"sex": "Male"}, direction="negative", probability="outcome-rate",
+        search="auto", sigma="estimated", ranges=True, null=None,
+    )  # fmt: skip
     by_ridge = {row["ridge"]: row["score"] for row in result.details["ridge"]}
     assert by_ridge[0.01] == pytest.approx(23.6, rel=0.01)
     assert by_ridge[1.0] < 6 < by_ridge[0.01] < by_ridge[0.001]

@@ -125,7 +125,7 @@ TEXTS: list[tuple[str, str, tuple[Any, ...], dict[str, Any]]] = [
         "scan",
         "people",
         ("mean_score",),
-        {"protected": {"g": "Alpha"}, "permutations": 19, "null": "bootstrap"},
+        {"protected": {"g": "Alpha"}, "permutations": 19, "null": "propensity"},
     ),
     ("scan_all", "people", ("fpr",), {"permutations": 49}),
     ("transport", "people by score", ("equalized_odds",), {}),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from fairtrial import METRICS, papers
+from inside.direct_calls import scan_with
 from snapshot import inputs
 from snapshot.case import (
     BETA,
@@ -23,12 +27,35 @@ from snapshot.inputs import audit, call, metric
 
 # -- scan ------------------------------------------------------------------------------------------------------------
 ARTICLE = {"expectation", "propensity", "sigma", "unsupported", "ridge"}  # options of the article's score
+UNASKED = {"search", "scores", "neighbours"}  # what users of the question are not asked
+SIDES = {"above": "positive", "below": "negative", "differs": "both", None: "both"}
 
 
 def _scored(change: dict[str, Any]) -> dict[str, Any]:
     """With the score that the options belong to."""
     article = ARTICLE & set(change) or change.get("search") == "restarts"
     return {"score": "article", **change} if article else change
+
+
+def _article_scan(of: str, name: str, score: str, **asked: Any) -> Any:
+    """The article's scan with the choices that were usual when it was an option of `scan`."""
+    side = asked.pop("direction", METRICS[name].hurts)
+    usual: dict[str, Any] = {
+        "search": "auto", "iterations": asked.pop("restarts", 50), "sigma": "estimated", "ranges": True,
+        "null": "propensity" if name == "tpr" else "stratified", "direction": SIDES[side],
+    }  # fmt: skip
+    return papers.conditional_bias_scan.scan(audit(of), name, **{**usual, **asked})
+
+
+def _scans(of: str, name: str, *, every: int, options: list[dict[str, Any]]) -> Iterator[Case]:
+    """One case per set of options, by the score that they belong to."""
+    for case, chosen in zip(varied("scan", of, name, every=every, options=options), options, strict=True):
+        run = case.run
+        if "score" in chosen:
+            run = partial(_article_scan, of, name, **chosen)
+        elif UNASKED & set(chosen):
+            run = partial(lambda asked: scan_with(audit(of), name, **asked), chosen)
+        yield replace(case, run=run)
 
 
 def scan_cases() -> Iterator[Case]:
@@ -41,20 +68,17 @@ def scan_cases() -> Iterator[Case]:
         {"direction": "above"}, {"direction": "below"}, {"direction": "differs"}, {"condition": 0},
         {"condition": 1},
         {"condition": "any"}, {"penalty": 0}, {"penalty": 3.5}, {"search": "exact"}, {"search": "restarts"},
-        {"search": "restarts", "restarts": 4, "seed": 5}, {"null": "bootstrap"}, {"null": "propensity"},
-        {"null": "global"}, {"null": None}, {"null_model": "saturated", "null": "bootstrap"},
-        {"null_model": "main", "null": "bootstrap"}, {"null_model": "main", "null": "propensity"},
-        {"null_model": "saturated", "null": "propensity"}, {"permutations": 59},
+        {"search": "restarts", "restarts": 4, "seed": 5}, {"null": "propensity"}, {"null": None}, {"permutations": 59},
         {"permutations": 59, "seed": 9},
         {"top": 1}, {"top": 12}, {"ridge": 1.0}, {"ridge": 1e-4}, {"unsupported": "drop"},
         {"confidence_level": 0.8},
-        {"reference": {"g": "Beta"}}, {"protected": {"g": ["Alpha", "Gamma"]}}, {"protected": {"g": "Beta"}},
+        {"target": {"g": "Beta"}}, {"protected": {"g": ["Alpha", "Gamma"]}}, {"protected": {"g": "Beta"}},
         {"expectation": "doubly-robust"}, {"features": ["side"]}, {"features": "level"}, {"jobs": 1},
         {"protected": {"g": "Alpha", "side": "left"}, "features": ["level", "part"]},
     ]  # fmt: skip
     for change in changes:
         for name in ("fpr", "ppv"):
-            yield from varied("scan", "people", name, every=8, options=[{**base, **_scored(change)}])
+            yield from _scans("people", name, every=8, options=[{**base, **_scored(change)}])
     from sklearn.linear_model import LogisticRegression
     from sklearn.tree import DecisionTreeClassifier
 
@@ -64,25 +88,25 @@ def scan_cases() -> Iterator[Case]:
         {"expectation": "doubly-robust", "propensity": DecisionTreeClassifier(max_depth=2, random_state=0)},
         {"expectation": "doubly-robust", "propensity": "logistic", "null": "bootstrap"},
     ):  # fmt: skip
-        yield from varied("scan", "people", "tpr", every=3, options=[{**base, **_scored(models)}])
+        yield from _scans("people", "tpr", every=3, options=[{**base, **_scored(models)}])
     scores: list[dict[str, Any]] = [
         {"top": 4}, {"sigma": 0.1}, {"sigma": 0.4, "null": "bootstrap"}, {"scores": "bins"},
         {"neighbours": 10},
-        {"neighbours": 40}, {"null": "bootstrap"}, {"null": "propensity"}, {"null": "global"},
+        {"neighbours": 40}, {"null": "propensity"},
         {"condition": 0},
         {"condition": "any"}, {"probability": "outcome-rate"},
     ]  # fmt: skip
     for change in scores:
         name = "balance_positive" if "condition" in change else "mean_score"
-        yield from varied("scan", "people", name, every=4, options=[{**base, **_scored(change)}])
+        yield from _scans("people", name, every=4, options=[{**base, **_scored(change)}])
         chosen = {**base, "probability": "outcome-rate", **_scored(change)}
-        yield from varied("scan", "people decile", name, every=4, options=[chosen])
+        yield from _scans("people decile", name, every=4, options=[chosen])
     bins = {"protected": {"race": "African-American"}, "permutations": 39}
     for name in ("fpr", "fnr", "ppv", "for"):
         for change in (
             {},
             {"condition": "any", "direction": "differs"},
-            {"reference": {"race": "Caucasian"}},
+            {"target": {"race": "Caucasian"}},
         ):
             features = ["sex", "age_cat", "priors_count", "c_charge_degree"]
             chosen = {**bins, "features": features, **change}
@@ -96,8 +120,8 @@ def scan_cases() -> Iterator[Case]:
     for name, own in own_metrics().items():
         if name in ("column", "given column", "given list", "expression", "hurts"):
             yield Case(
-                f"scan/own/{name}",
-                ask("scan", "people", own, features=["level"], null="bootstrap", **base),
+                f"scan/own/{name} in strata",
+                ask("scan", "people", own, features=["level"], **base),
                 3,
             )
     yield from varied(
@@ -106,7 +130,7 @@ def scan_cases() -> Iterator[Case]:
     yield from varied("scan", "gaps drop", "fpr", options=[{**base, "features": ["level"]}])
     every_options: list[dict[str, Any]] = [
         {"permutations": 99}, {"permutations": 99, "sequential": False}, {"permutations": 199, "by": "side"},
-        {"permutations": 99, "direction": "differs", "penalty": 2.0}, {"permutations": 99, "null": "bootstrap"},
+        {"permutations": 99, "direction": "differs", "penalty": 2.0},
         {"permutations": 49, "features": ["side"], "top": 2},
         {"permutations": 99, "seed": 4, "condition": "any"},
         {"permutations": 99, "confidence_level": 0.8, "by": ["g", "side"]},

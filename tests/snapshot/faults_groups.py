@@ -7,9 +7,10 @@ from typing import Any
 
 import narwhals as nw
 
+import fairtrial
 from snapshot.case import BETA, Case, role
 from snapshot.faults_data import INF, NAN, faulty_calls
-from snapshot.inputs import call, metric
+from snapshot.inputs import audit, call, metric
 
 
 def common_faults(name: str = "metric") -> dict[str, dict[str, Any]]:
@@ -141,29 +142,33 @@ def group_faults() -> Iterator[Case]:
 
 def scan_faults() -> Iterator[Case]:
     options: dict[str, dict[str, Any]] = {
-        "direction": {"direction": "differs?"}, "search": {"search": "greedy"},
-        "null": {"null": "permutation"},
-        "null_model": {"null_model": "full"}, "unsupported": {"unsupported": "keep"},
-        "scores": {"scores": "bin"},
-        "probability": {"probability": "rate"}, "expectation": {"expectation": "logit"},
-        "propensity": {"propensity": "x"},
-        "expectation object": {"expectation": 3}, "sigma": {"sigma": 0}, "sigma text": {"sigma": "known"},
-        "ridge": {"ridge": 0},
-        "penalty": {"penalty": -1}, "permutations": {"permutations": 5},
-        "permutations text": {"permutations": "many"},
-        "top": {"top": 0}, "restarts": {"restarts": 0}, "neighbours": {"neighbours": 0},
-        "level": {"confidence_level": 1.5},
+        "direction": {"direction": "differs?"}, "null": {"null": "permutation"},
+        "probability": {"probability": "rate"}, "penalty": {"penalty": -1}, "permutations": {"permutations": 5},
+        "permutations text": {"permutations": "many"}, "top": {"top": 0}, "level": {"confidence_level": 1.5},
         "seed": {"seed": -1}, "seed real": {"seed": 1.5}, "condition": {"condition": 2},
-        "condition text": {"condition": "all"},
-        "several": {"direction": "x", "top": 0, "ridge": -1}, "feature unknown": {"features": ["levl"]},
+        "condition text": {"condition": "all"}, "feature unknown": {"features": ["levl"]},
         "metric unknown": {"metric": "fprr"}, "metric real": {"metric": "brier"},
         "metric calibration": {"metric": "calibration"},
         "metric cost": {"metric": {"name": "cost", "value": "cost"}}, "many values": {"features": ["grade"]},
     }  # fmt: skip
+    of_the_article: dict[str, dict[str, Any]] = {
+        "search": {"search": "greedy"}, "null_model": {"null_model": "full"}, "unsupported": {"unsupported": "keep"},
+        "scores": {"scores": "bin"}, "expectation": {"expectation": "logit"}, "propensity": {"propensity": "x"},
+        "expectation object": {"expectation": 3}, "sigma": {"sigma": 0}, "sigma text": {"sigma": "known"},
+        "ridge": {"ridge": 0}, "restarts": {"iterations": 0}, "neighbours": {"neighbours": 0},
+        "several": {"direction": "x", "top": 0, "ridge": -1},
+    }  # fmt: skip
+    for what, wrong in of_the_article.items():
+        asked = {"protected": {"g": "Alpha"}, "permutations": 19, **wrong}
+        yield Case(
+            f"faults/scan/{what}",
+            lambda asked=asked: fairtrial.papers.conditional_bias_scan.scan(audit("people"), "fpr", **asked),
+            2,
+        )
     protected: dict[str, dict[str, Any]] = {
         "protected text": {"protected": "Alpha"}, "protected level": {"protected": {"g": "Delta"}},
         "protected column": {"protected": {"gg": "Alpha"}}, "protected empty": {"protected": {}},
-        "reference text": {"reference": "Beta"}, "reference level": {"reference": {"g": "Bet"}},
+        "target text": {"target": "Beta"}, "target level": {"target": {"g": "Bet"}},
         "defining feature": {"features": ["g", "level"]},
         "no condition": {"metric": "selection_rate", "condition": 1},
         "score condition": {"metric": {"name": "x", "value": "role.score", "given": {"level": "level 0"}}},

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import CRITERIA, METRICS, Audit, InputError, Metric, improve, measure, role
+from fairtrial import CRITERIA, METRICS, Audit, InputError, Metric, certify, improve, load, measure, role
 from inside.data import EXPRESSIONS
-from inside.metrics import ROLES, find_metric, find_metrics
+from inside.metrics import ALIASES, ROLES, MetricName, find_metric, find_metrics
 
 NAMES = [
     "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",
@@ -186,3 +188,17 @@ def test_log_loss_of_what_is_no_probability_is_refused_everywhere():
 def test_a_criterion_within_strata_is_no_mean_per_group():
     with pytest.raises(InputError, match="within strata: certify, flag and transport take it"):
         find_metrics("measure", "conditional_parity")
+
+
+def test_names_of_other_packages_are_accepted():
+    audit = Audit(load("compas"), outcome="two_year_recid", score="decile_score", threshold=5, groups="sex")
+    for alias, name in ALIASES.items():
+        assert name in METRICS, alias
+        assert alias not in METRICS, alias
+        assert alias not in CRITERIA, alias
+    assert measure(audit, "false_positive_rate") == measure(audit, "fpr")
+    assert certify(audit, "recall").details["label"] == METRICS["tpr"].label
+
+
+def test_typed_names_are_those_of_the_tables():
+    assert set(get_args(MetricName)) == {*METRICS, *ALIASES, *CRITERIA}

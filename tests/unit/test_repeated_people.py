@@ -161,12 +161,13 @@ def test_the_contrast_of_persons_by_hand() -> None:
 
 
 def test_scan_says_what_it_cannot_honour() -> None:
-    for options, match in (
-        ({"score": "article"}, "'article' takes every row for a person of its own"),
-        ({"null": "propensity"}, "'propensity' draws row by row"),
+    with pytest.raises(NotApplicable, match="'propensity' draws row by row"):
+        scan("person", null="propensity")
+    repeated = ft.Audit(visits(), decision="d", groups="g", features="x", unit="person")
+    with pytest.raises(
+        NotApplicable, match="'unit' is not honoured by scan, because its rows are people, each once"
     ):
-        with pytest.raises(NotApplicable, match=match):
-            scan("person", **options)
+        ft.papers.conditional_bias_scan.scan(repeated, "selection_rate", protected={"g": "b"})
     mixed = visits()
     first = mixed.index[mixed["person"].duplicated()][0]
     mixed.loc[first, "g"] = "b" if mixed.loc[first, "g"] == "a" else "a"

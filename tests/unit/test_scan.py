@@ -12,9 +12,12 @@ import pytest
 import fairtrial
 from fairtrial import FairtrialWarning, InputError, read_result
 from fairtrial import _work as work
+from inside.direct_calls import scan_with
 from inside.ground import Cancelled, NotApplicable
 from inside.results import mask_result, published_rows
 from inside.scan import selected_rate_interval
+
+scan_of_the_article = fairtrial.papers.conditional_bias_scan.scan
 
 TABLE_1 = [
     "fpr",
@@ -55,6 +58,15 @@ def run(audit: fairtrial.Audit, metric: str = "fpr", **options: Any) -> Any:
     return fairtrial.scan(audit, metric, protected={"group": "b"}, **{"permutations": 19, **options})
 
 
+def article(audit: fairtrial.Audit, metric: str = "fpr", **options: Any) -> Any:
+    """The article's scan, exact where that is affordable, with strata for its null and σ estimated."""
+    usual: dict[str, Any] = {
+        "protected": {"group": "b"}, "permutations": 19, "search": "auto", "iterations": 50, "sigma": "estimated",
+        "ranges": True, "null": "stratified",
+    }  # fmt: skip
+    return scan_of_the_article(audit, metric, **{**usual, **options})
+
+
 @pytest.mark.parametrize(
     ("metric", "condition"),
     [(metric, None) for metric in TABLE_1]
@@ -71,14 +83,16 @@ def test_every_scan_type_of_table_1(audit: fairtrial.Audit, metric: str, conditi
     assert again.to_dict() == result.to_dict()
 
 
-@pytest.mark.parametrize("options", [{}, {"score": "article"}, {"score": "article", "expectation": "score"}])
+@pytest.mark.parametrize("options", [{}, {"expectation": "logistic"}, {"expectation": "score"}])
 @pytest.mark.parametrize(("direction", "turned"), [("above", "below"), ("below", "above")])
 def test_no_outcome_given_the_score_is_calibration_turned(
     audit: fairtrial.Audit, options: dict[str, Any], direction: str, turned: str
 ) -> None:
     """Pr(Y = 0 | P, X) above is Pr(Y = 1 | P, X) below: same subgroup, score, p-value; rates add up to one."""
-    with_outcome = run(audit, "calibration", direction=turned, **options)
-    without = run(audit, "calibration_negative", direction=direction, **options)
+    asked = article if options else run
+    side = {"above": "positive", "below": "negative"} if options else {"above": "above", "below": "below"}
+    with_outcome = asked(audit, "calibration", direction=side[turned], **options)
+    without = asked(audit, "calibration_negative", direction=side[direction], **options)
     assert without.subgroup == with_outcome.subgroup
     assert without.score == pytest.approx(with_outcome.score, rel=1e-6, abs=1e-9)
     assert without.p_value == with_outcome.p_value
@@ -127,11 +141,11 @@ def test_same_seed_same_p_for_any_jobs(audit: fairtrial.Audit) -> None:
 
 
 def test_restarts_are_reproducible_and_announced(audit: fairtrial.Audit) -> None:
-    climbing: Any = {"score": "article", "search": "restarts", "permutations": 120}
-    first, second = (run(audit, "fpr", jobs=jobs, **climbing) for jobs in (1, 2))
+    climbing: Any = {"search": "restarts", "permutations": 120}
+    first, second = (article(audit, "fpr", jobs=jobs, **climbing) for jobs in (1, 2))
     assert first.search == "restarts"
     np.testing.assert_array_equal(first.objects["null_scores"], second.objects["null_scores"])
-    assert first.score == pytest.approx(run(audit, "fpr", score="article").score)
+    assert first.score == pytest.approx(article(audit, "fpr").score)
     assert any("not a proof" in note.text for note in first.notes)
 
 
@@ -151,8 +165,8 @@ def test_cancelled_draws_are_resumed(audit: fairtrial.Audit) -> None:
     assert resumed.p_value == run(audit, "fpr", permutations=400).p_value
 
 
-def test_reference_leaves_the_others_out(audit: fairtrial.Audit) -> None:
-    result = run(audit, "fpr", reference={"group": "a"})
+def test_a_target_leaves_the_others_out(audit: fairtrial.Audit) -> None:
+    result = run(audit, "fpr", target={"group": "a"})
     assert result.estimates[0]["target"] == "group: a"
     assert any(note.code == "left-out" for note in result.notes)
 
@@ -161,18 +175,18 @@ def test_scikit_learn_models_and_doubly_robust_expectations(audit: fairtrial.Aud
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
 
-    plain = run(audit, "fpr", null=None, score="article")
-    same = run(
-        audit, "fpr", null=None, score="article", expectation=LogisticRegression(C=100),
+    plain = article(audit, "fpr", null=None)
+    same = article(
+        audit, "fpr", null=None, expectation=LogisticRegression(C=100),
         propensity=LogisticRegression(C=100),
     )  # fmt: skip
     assert same.score == pytest.approx(plain.score, rel=0.01)
-    forest = run(
-        audit, "fpr", permutations=19, score="article",
+    forest = article(
+        audit, "fpr", permutations=19,
         expectation=RandomForestClassifier(10, max_depth=3, random_state=0),
     )  # fmt: skip
     assert forest.subgroup == plain.subgroup
-    robust = run(audit, "fpr", score="article", expectation="doubly-robust")
+    robust = article(audit, "fpr", expectation="doubly-robust")
     assert robust.subgroup == plain.subgroup
     # the cell's own comparison people correct the model, so the sums agree with their rates
     assert robust.estimates[0]["expected"] == pytest.approx(robust.estimates[0]["target_rate"], abs=0.05)
@@ -180,9 +194,7 @@ def test_scikit_learn_models_and_doubly_robust_expectations(audit: fairtrial.Aud
 
 ASSUMES = {
     "stratified": "class membership is permuted among people with the same",
-    "bootstrap": "Valid only if that model is right",
     "propensity": "Holds if the model of the class or that of the event is right",
-    "global": "reproduce published numbers only",
 }
 
 
@@ -196,13 +208,14 @@ def test_every_null_runs_and_says_what_it_assumes(audit: fairtrial.Audit, null: 
     assert 0 < result.p_value <= 1
 
 
-@pytest.mark.parametrize("null", ["bootstrap", "propensity", "global", "ladder"])
+@pytest.mark.parametrize("null", ["bootstrap", "propensity", "global", "stratified"])
 @pytest.mark.parametrize("metric", ["fpr", "balance_negative", "calibration"])
 def test_every_null_of_the_articles_score(audit: fairtrial.Audit, null: str, metric: str) -> None:
-    result = run(audit, metric, null=null, score="article", null_model="pairwise")
+    result = article(audit, metric, null=null, null_model="pairwise", direction="both")
     texts = " ".join(note.text for note in result.notes)
     assert ("Valid only if that model is right" in texts) == (null in ("bootstrap", "propensity"))
-    assert result.details["null"] == ("stratified" if null == "ladder" else null)
+    assert ("reproduce published numbers only" in texts) == (null == "global")
+    assert result.details["null"] == null
 
 
 def test_scores_in_bins_are_close_to_exact_ones() -> None:
@@ -211,14 +224,22 @@ def test_scores_in_bins_are_close_to_exact_ones() -> None:
         bins={"score": 20},
     )  # fmt: skip
     for metric in ("calibration", "balance_negative"):
-        exact, binned = (run(audit, metric, score="article", scores=scores) for scores in ("exact", "bins"))
+        exact, binned = (
+            article(
+                audit, metric, scores=scores, direction="negative" if metric == "calibration" else "positive"
+            )
+            for scores in ("exact", "bins")
+        )
         assert binned.subgroup == exact.subgroup
         assert binned.score == pytest.approx(exact.score, rel=0.15)
         assert any(note.code == "score-bins" for note in binned.notes)
     # strata go by neighbouring scores, so that bins change nothing where the score is only the condition
-    first, second = (run(audit, "calibration", scores=scores) for scores in ("exact", "bins"))
+    asked: Any = {"protected": {"group": "b"}, "permutations": 19}
+    first, second = (scan_with(audit, "calibration", scores=scores, **asked) for scores in ("exact", "bins"))
     assert first.estimates == second.estimates
-    whole, parts = (run(audit, "balance_negative", scores=scores) for scores in ("exact", "bins"))
+    whole, parts = (
+        scan_with(audit, "balance_negative", scores=scores, **asked) for scores in ("exact", "bins")
+    )
     assert parts.subgroup == whole.subgroup
     assert parts.score == pytest.approx(whole.score, rel=0.15)
 
@@ -295,10 +316,10 @@ def test_intervals_of_a_picked_rate_are_wider_with_more_subgroups() -> None:
 # -- data at the edge: an answer or a reason --------------------------------------------------------------------
 
 
-def edge(data: pd.DataFrame, **options: Any) -> Any:
+def edge(data: pd.DataFrame, scan: Any = run, **options: Any) -> Any:
     features = [name for name in data.columns if name not in ("group", "outcome", "decision")]
     audit = fairtrial.Audit(data, outcome="outcome", decision="decision", groups=["group"], features=features)
-    return fairtrial.scan(audit, "fpr", protected={"group": "b"}, **{"permutations": 19, **options})
+    return scan(audit, "fpr", **options)
 
 
 def small(n: int = 60, seed: int = 0) -> pd.DataFrame:
@@ -332,11 +353,11 @@ def test_a_stratum_without_comparators_is_flagged_or_dropped() -> None:
     data = small(300)
     data["region"] = np.where((data["group"] == "b") & (np.arange(300) % 2 == 0), "only b", "shared")
     data.loc[data["region"] == "only b", "decision"] = 1
-    flagged = edge(data, score="article")
+    flagged = edge(data, article)
     assert flagged.subgroup["region"] == ["only b"]
     assert flagged.estimates[0]["unsupported"] == flagged.estimates[0]["n"]
     assert any(note.code == "positivity" for note in flagged.notes)
-    dropped = edge(data, score="article", unsupported="drop")
+    dropped = edge(data, article, unsupported="drop")
     assert dropped.estimates[0]["unsupported"] == 0
     assert any(note.code == "dropped-unsupported" for note in dropped.notes)
     # by the matched score they count nothing: no huge score out of nobody to compare with
@@ -346,7 +367,7 @@ def test_a_stratum_without_comparators_is_flagged_or_dropped() -> None:
 def test_a_feature_with_200_values() -> None:
     data = small(2000)
     data["shop"] = [f"shop {i % 200:03d}" for i in range(2000)]
-    result = edge(data, null="propensity", null_model="main")
+    result = edge(data, article, null="propensity", null_model="main")
     assert result.search == "exact"
     assert len(result.details["values"]) < 5000
     assert result.plot() is not None
@@ -419,24 +440,17 @@ def test_every_decision_the_same_is_refused_with_a_reason() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"search": "exct"}, r"'search' must be one of .* Did you mean 'exact'"),
         ({"null": "stratifed"}, r"'null' must be one of .* Did you mean 'stratified'"),
         ({"direction": "up"}, "'direction' must be one of"),
         ({"condition": 2}, r"'condition' must be one of \[0, 1, 'any'\], got 2"),
         ({"permutations": 5}, r"'permutations' must be a whole number between 19 and 10,000,000"),
-        ({"sigma": -1}, "'sigma' must be"),
-        ({"ridge": 0}, "'ridge' must be a number above 0"),
         ({"penalty": -1}, "'penalty' must be"),
-        ({"expectation": "forest"}, "'expectation' must be one of"),
         ({"features": ["group"]}, "defines the protected class"),
         ({"within": ["group"]}, "'within' names 'group', which defines the protected class"),
         ({"features": ["sex"], "within": ["sex"]}, "features are controlled for already"),
-        ({"sigma": 1.0}, "'sigma' belongs to the article's score, got 1.0: give score='article'"),
-        ({"search": "restarts"}, "'search' belongs to the article's score"),
-        ({"search": "depth-2", "score": "article"}, "'search' belongs to the matched score"),
-        ({"expectation": "score", "score": "article"}, "only calibration asks about"),
+        ({"target": 3}, "'target' must be"),
+        ({"target": "others"}, "'target' must be"),
         ({"top": 1001}, "'top' must be"),
-        ({"neighbours": 1}, "'neighbours' must be"),
         ({"features": ["sx"]}, "sx"),
         ({"seed": -1}, "'seed' must be"),
         ({"confidence_level": 2}, "'confidence_level' must be"),
@@ -445,6 +459,32 @@ def test_every_decision_the_same_is_refused_with_a_reason() -> None:
 def test_bad_input_is_named(audit: fairtrial.Audit, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         run(audit, "fpr", **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"search": "exct"}, r"'search' must be one of .* Did you mean 'exact'"),
+        ({"sigma": -1}, "'sigma' must be"),
+        ({"ridge": 0}, "'ridge' must be a number above 0"),
+        ({"expectation": "forest"}, "'expectation' must be one of"),
+        ({"expectation": 3}, "'expectation' must be one of"),
+        ({"expectation": "score"}, "only calibration asks about"),
+        ({"direction": "above"}, "'direction' must be one of"),
+        ({"neighbours": 1}, "'neighbours' must be"),
+    ],
+)
+def test_bad_input_of_the_article_is_named(
+    audit: fairtrial.Audit, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        article(audit, "fpr", **options)
+
+
+@pytest.mark.parametrize("name", ["score", "sigma", "expectation", "ridge", "null_model", "restarts"])
+def test_the_article_is_not_met_by_accident(audit: fairtrial.Audit, name: str) -> None:
+    with pytest.raises(TypeError, match=name):
+        run(audit, "fpr", **{name: 1})
 
 
 def test_unknown_protected_value(audit: fairtrial.Audit) -> None:
@@ -477,12 +517,12 @@ def test_an_exact_search_beyond_reach_is_refused() -> None:
     data = small(400)
     for number in range(3):
         data[f"f{number}"] = random.integers(0, 14, size=400).astype(str)
-    with pytest.raises(NotApplicable, match="depth-2"):
-        edge(data, search="exact", null=None)
+    with pytest.raises(NotApplicable, match="more than 12 values each: use fewer features or coarser bins"):
+        edge(data[["group", "outcome", "decision", "f0", "f1"]], null=None)
     with pytest.raises(NotApplicable, match="restarts"):
-        edge(data, search="exact", null=None, score="article")
+        edge(data, article, search="exact", null=None)
     with pytest.warns(FairtrialWarning, match="not a proof"):
-        edge(data, null=None, score="article")
+        edge(data, article, null=None)
     shallow = edge(data, null=None)
     assert shallow.search == "depth 2"
     assert any("solved in turn, which is no proof" in note.text for note in shallow.notes)
@@ -493,8 +533,7 @@ def test_an_exact_search_beyond_reach_is_refused() -> None:
     [
         ({"metric": "brier"}, "metric", "Use flag or certify for it"),
         ({"metric": "selection_rate", "condition": 1}, "condition", ""),
-        ({"expectation": 3}, "expectation", ""),
-        ({"reference": {"group": "z"}}, "reference", ""),
+        ({"target": {"group": "z"}}, "target", ""),
         ({"features": ["group"]}, "features", ""),
     ],
 )

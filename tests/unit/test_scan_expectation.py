@@ -8,19 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inside.scan import (
-    CountedRows,
+from fairtrial.papers.conditional_bias_scan import (
     Designs,
     Expectations,
-    MatchedTable,
-    ScanTable,
-    build_table,
     drawn_class,
     drawn_events,
     expected_events,
-    inside_unit_interval,
-    log_odds,
-    observed_moments,
     pooled_propensity,
     pooled_rates,
     prepare,
@@ -29,6 +22,15 @@ from inside.scan import (
     spread,
     stratified,
     whole_sample,
+)
+from inside.scan import (
+    CountedRows,
+    MatchedTable,
+    ScanTable,
+    build_table,
+    inside_unit_interval,
+    log_odds,
+    observed_moments,
 )
 
 ARITY = np.array([2, 3])

@@ -11,26 +11,28 @@ import pytest
 from scipy.stats import hypergeom
 from tests.oracles.scan_brute_force import bernoulli_score
 
-from inside.scan import (
+from fairtrial.papers.conditional_bias_scan import (
     BERNOULLI,
-    Attribute,
     CellList,
     CellNumbers,
+    SearchedCells,
+    find_subgroups,
+    plan_search,
+    set_peak,
+)
+from inside.scan import (
+    Attribute,
     CountedRows,
     MatchedSearch,
     MatchedTable,
     PersonTable,
     ScanTable,
-    SearchedCells,
     attributes_of,
     build_table,
-    find_subgroups,
     fit_class,
     fit_event,
     matched,
     plan_matched,
-    plan_search,
-    set_peak,
     subgroup_count,
 )
 
@@ -357,7 +359,7 @@ def test_main_effects_equal_statsmodels_fit() -> None:
     try:
         blocks.RIDGE = 1e-7
         ours = blocks._selected(
-            blocks.Cells.of(table),
+            blocks.ScannedCells.of(table),
             table.per_cell(table.atom_total),
             table.per_cell(table.atom_protected),
             real=False,

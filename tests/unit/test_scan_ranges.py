@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import fairtrial
+from inside.direct_calls import scan_with
 from inside.ground import NotApplicable
 
 
@@ -29,10 +30,10 @@ def loans(n: int = 4000, seed: int = 2) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def scanned(data: Any, features: list[str], **options: Any) -> Any:
+def scanned(data: Any, features: list[str], scan: Any = fairtrial.scan, **options: Any) -> Any:
     audit = fairtrial.Audit(data, decision="rejected", groups="group", features=features)
     settings = {"direction": "above", "permutations": 99, **options}
-    return fairtrial.scan(audit, "selection_rate", protected={"group": "b"}, **settings)
+    return scan(audit, "selection_rate", protected={"group": "b"}, **settings)
 
 
 def test_raw_numbers_are_cut_and_found_as_a_range() -> None:
@@ -86,7 +87,7 @@ def test_ordered_categories_are_ranges(kind: str) -> None:
     if kind == "polars":
         frame = pl.from_pandas(data).with_columns(pl.col("grade").cast(pl.Enum(grades)))
     assert scanned(frame, ["grade"]).estimates[0]["subgroup"] == "grade: middle to high"
-    loose = scanned(frame, ["grade"], ranges=False).estimates[0]["subgroup"]
+    loose = scanned(frame, ["grade"], scan_with, ranges=False).estimates[0]["subgroup"]
     assert set(loose.removeprefix("grade: ").split(" or ")) == {"middle", "high"}
 
 
@@ -115,7 +116,10 @@ def test_controlled_for_without_being_searched() -> None:
     assert "Given the features, place" in result.null
     assert {row["attribute"] for row in result.details["values"]} == {"sex"}
     assert result.provenance["arguments"]["within"] == ["place"]
-    also = scanned(data, ["sex"], within=["place"], score="article")
+    article = fairtrial.papers.conditional_bias_scan.scan
+    also = scanned(
+        data, ["sex"], article, within=["place"], null="stratified", search="exact", direction="positive"
+    )
     assert also.score < plain.score
 
 
@@ -147,7 +151,7 @@ def test_deeper_climbs_are_listed_and_not_tested() -> None:
         data[name] = random.integers(0, 2, size=len(data)).astype(str)
     deep = (data["group"] == "b") & (data["x0"] == "1") & (data["x1"] == "1") & (data["x2"] == "1")
     data["rejected"] = (random.random(len(data)) < np.where(deep, 0.9, 0.3)).astype(int)
-    result = scanned(data, names, search="depth-2")
+    result = scanned(data, names, scan_with, search="depth-2")
     assert result.search == "depth 2"
     last = result.estimates[-1]
     assert last["state_reason"] == "not tested: restricts more than two features"
@@ -208,9 +212,10 @@ def test_a_plain_bias_scan_takes_the_score_for_the_expectation() -> None:
     low = (data["group"] == "b") & (data["sex"] == "f")
     data["outcome"] = (random.random(n) < data["score"] * np.where(low, 0.5, 1.0)).astype(int)
     audit = fairtrial.Audit(data, outcome="outcome", score="score", groups="group", features="sex")
-    result = fairtrial.scan(
-        audit, "calibration", protected={"group": "b"}, score="article", expectation="score", permutations=99
-    )
+    result = fairtrial.papers.conditional_bias_scan.scan(
+        audit, "calibration", protected={"group": "b"}, direction="negative", expectation="score", null="stratified",
+        search="exact", permutations=99,
+    )  # fmt: skip
     assert result.subgroup == {"sex": ["f"]}
     wanted = bernoulli_score(
         1.0 - data["outcome"][low].to_numpy(), np.ones(low.sum()), 1.0 - data["score"][low].to_numpy()

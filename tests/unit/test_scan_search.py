@@ -6,20 +6,19 @@ import numpy as np
 import pytest
 from tests.oracles.scan_brute_force import all_subgroups
 
-from inside.scan import (
+from fairtrial.papers.conditional_bias_scan import (
     BERNOULLI,
     GAUSSIAN,
     CellList,
     CellNumbers,
     SearchedCells,
-    attributes_of,
     find_subgroups,
     maximum_scores,
     penalty_roots,
     plan_search,
     set_peak,
-    subgroup_count,
 )
+from inside.scan import attributes_of, subgroup_count
 
 
 def random_problem(

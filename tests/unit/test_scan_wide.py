@@ -117,7 +117,7 @@ def test_values_beyond_two_bytes_keep_their_numbers() -> None:
     assert found[0, 1].sum() == 3.0
 
 
-def counted(number: int, smooth: bool = False) -> tuple[blocks.Cells, Any, Any]:
+def counted(number: int, smooth: bool = False) -> tuple[blocks.ScannedCells, Any, Any]:
     random = np.random.default_rng(number)
     arity = np.array([2, 3, 8, 12, 1, 9])
     codes = np.column_stack([random.integers(0, size, 4_000) for size in arity])
@@ -129,7 +129,7 @@ def counted(number: int, smooth: bool = False) -> tuple[blocks.Cells, Any, Any]:
         + 0.8 * (codes[:, 3] % 2) * (codes[:, 5] % 2)
     )
     yes = random.binomial(people.astype(int), 1 / (1 + np.exp(-eta))).astype(float)
-    return blocks.Cells(codes=codes, arity=arity, smooth=None, people=people.sum()), people, yes
+    return blocks.ScannedCells(codes=codes, arity=arity, smooth=None, people=people.sum()), people, yes
 
 
 def test_compiled_models_are_those_of_the_plain_fit(monkeypatch: pytest.MonkeyPatch) -> None:

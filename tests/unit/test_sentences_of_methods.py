@@ -34,7 +34,14 @@ from inside.results import Verdict, counted, undefined
 from inside.scan import Rung, _blocks, every_class
 from inside.scan import answer as scan_words
 from inside.transport import sentences as transport_words
-from inside.trial import Entry, conclude, in_people, plain_metric, strongest_in_people, why_numbers_differ
+from inside.trial import (
+    FamilyEntry,
+    conclude,
+    in_people,
+    plain_metric,
+    strongest_in_people,
+    why_numbers_differ,
+)
 from inside.watch import sentences as watch_words
 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-9, -1e-9, 1e9)
@@ -140,13 +147,10 @@ def best_of(value: float, people: int, state: str = "found") -> dict[str, Any]:
 
 @pytest.mark.parametrize(("value", "people"), list(product((0.0, 1.0, 1e-9), COUNTS)))
 def test_scan(value: float, people: int) -> None:
-    question = Like(who_is="sex: f", metric=METRICS["accuracy"], on_score=False)
-    scan = Like(rung=Like(name="stratified"), by_models=False)
-    ridges = [{"subgroup": "x", "score": value, "ridge": 1.0}]
-    for matched, found in product((True, False), ([1], [1, 2])):
-        describer = Like(
-            question=question, scan=scan, matched=matched, found=found, ridge_rows=lambda: ridges
-        )
+    request = Like(who_is="sex: f", metric=METRICS["accuracy"], on_score=False, confidence_level=0.95)
+    for by_models, found in product((True, False), ([1], [1, 2])):
+        scan = Like(rung=Like(name="stratified"), by_models=by_models, driven=": the score is driven by them")
+        describer = Like(request=request, scan=scan, found=found)
         for state, luck in product(
             ("found", "nothing found", "not shown"), (None, Like(p_value=1.0, draws=people))
         ):
@@ -154,7 +158,7 @@ def test_scan(value: float, people: int) -> None:
         best = best_of(value, people)
         reads(scan_words.verdict_of(describer, {**best, "unsupported": 0}, None).text)
         reads(scan_words.verdict_of(describer, {**best, "expected": undefined("why")}, None).text)
-        noted(scan_words.notes_of(describer, Like(confidence_level=0.95), best))
+        noted(scan_words.notes_of(describer, best))
     result = ScanResult(
         question="?", null="", verdict=Verdict("found", "found: so"), estimates=(best_of(1.0, people),),
         details={"search": "exact", "label": "accuracy", "confidence_level": 0.95, "null_draws": people},
@@ -182,11 +186,11 @@ def test_scan_all(count: int) -> None:
         assert all(whole(text) for text in result.reading()[1:])
 
 
-@pytest.mark.parametrize("name", ["stratified", "bootstrap", "propensity", "global"])
+@pytest.mark.parametrize("name", ["stratified", "propensity"])
 def test_nulls_of_scan(name: Any) -> None:
     for strata, share, yes in product((0, 1, 10**6), (0.0, 1.0), (True, False)):
         moved = Like(strata=strata, moves=lambda strata=strata: np.ones(strata))
-        rung: Any = Rung(name=name, by_ladder=yes, matched=moved, share=share, on_score=yes, looked_for=yes)  # type: ignore[arg-type]
+        rung: Any = Rung(name=name, by_ladder=yes, matched=moved, share=share, on_score=yes)
         whole(rung.note(_blocks(((0, 1),), ("X",)) if yes else _blocks((), ())).text)
 
 
@@ -359,8 +363,8 @@ def test_plan(groups: int, reached: int, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 # -- the trial --------------------------------------------------------------------------------------------------------
-def entry(effect: float, **changes: Any) -> Entry:
-    given = Entry(
+def entry(effect: float, **changes: Any) -> FamilyEntry:
+    given = FamilyEntry(
         "s", "measure", "accuracy", "A", "B", 0.0, 0.0, True, effect, None, None, "points", 1, 0.95, False
     )
     return replace(given, **changes)
@@ -519,7 +523,7 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 MODULES = {
     "measure": (), "certify": ("compare.certify.criterion", "compare.certify.ordered"),
     "flag": ("compare.flag.criterion",),
-    "scan": ("scan.answer", "scan.close_up", "scan.result", "scan.rungs"),
+    "scan": ("scan.answer", "scan.matched_scan", "scan.result"),
     "scan_all": ("scan.every_class",),
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words"),
     "compare": ("explain.two_rules",),
@@ -577,7 +581,7 @@ def test_scan_with_people_of_several_rows() -> None:
     data["g"] = ["a" if i // 2 % 2 else "b" for i in range(120)]
     audit = ft.Audit(data, decision="d", groups="g", features=["x"], unit="person")
     with pytest.raises(ft.InputError, match="draws row by row"):
-        ft.scan(audit, "selection_rate", protected={"g": "a"}, direction="above", null="bootstrap")
+        ft.scan(audit, "selection_rate", protected={"g": "a"}, direction="above", null="propensity")
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.AST]:
@@ -659,12 +663,12 @@ def test_notes_of_a_scan_about_one() -> None:
     data = {"d": [0, 1] * 40 + [1], "g": ["a", "a", "b", "b"] * 20 + ["c"], "X": ["u"] * 80 + [None]}
     roles = {"decision": "d", "groups": ["g"], "missing": "drop"}
     lacks = ft.scan(
-        ft.Audit(data, features=["X"], **roles), "selection_rate", protected={"g": "a"}, reference={"g": "b"},
+        ft.Audit(data, features=["X"], **roles), "selection_rate", protected={"g": "a"}, target={"g": "b"},
         permutations=19,
     )  # fmt: skip
     noted(lacks.notes)
     left = ft.scan(
-        ft.Audit(data, **roles), "selection_rate", protected={"g": "a"}, reference={"g": "b"}, permutations=19
+        ft.Audit(data, **roles), "selection_rate", protected={"g": "a"}, target={"g": "b"}, permutations=19
     )
     noted(left.notes)
     texts = " ".join(note.text for note in (*lacks.notes, *left.notes))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inside.web import Settings
+from inside.web import ServerSettings
 from web_browser import assert_accessible, finished_audit, post
 
 CONTENT: dict[str, Any] = {
@@ -36,7 +36,7 @@ VIEWS = (
 
 
 @pytest.mark.slow
-def test_no_view_has_a_finding_of_axe(page: Any, server: Settings) -> None:
+def test_no_view_has_a_finding_of_axe(page: Any, server: ServerSettings) -> None:
     file = post(page, "/api/files/dataset", {"name": "compas"})["id"]
     identity = finished_audit(page, CONTENT, file)
     unplanned, planned, running = (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from inside.web import MEGABYTE, MOST_AT_ONCE, Settings, create_app
+from inside.web import MEGABYTE, MOST_AT_ONCE, ServerSettings, create_app
 from web_server import TOKEN, made_audit, written
 
 RICCI: dict[str, Any] = {
@@ -64,7 +64,7 @@ def _named(content: Any, secret: Path) -> Any:
 def test_links_out_of_the_folder_are_not_followed(tmp_path: Path, secret: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "link.csv").symlink_to(secret)
-    settings = Settings(token=TOKEN, home=tmp_path / "home", folder=tmp_path / "folder")
+    settings = ServerSettings(token=TOKEN, home=tmp_path / "home", folder=tmp_path / "folder")
     with TestClient(create_app(settings), base_url="http://127.0.0.1:8721") as client:
         client.headers["authorization"] = f"Bearer {TOKEN}"
         for path in ("link.csv", str(secret), "../folder/../../x.csv", "a\0b.csv"):
@@ -92,7 +92,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", list(BOMBS))
 def test_files_that_unpack_to_too_much_are_refused_and_leave_nothing(
-    client: TestClient, settings: Settings, name: str
+    client: TestClient, settings: ServerSettings, name: str
 ) -> None:
     before = written(settings.home / "files")
     answer = client.post("/api/files", params={"name": name}, content=BOMBS[name]())
@@ -102,7 +102,7 @@ def test_files_that_unpack_to_too_much_are_refused_and_leave_nothing(
     assert client.get("/api/audits").status_code == 200
 
 
-def test_an_upload_without_a_length_ends_at_the_limit(client: TestClient, settings: Settings) -> None:
+def test_an_upload_without_a_length_ends_at_the_limit(client: TestClient, settings: ServerSettings) -> None:
     before = written(settings.home / "files")
 
     def endless() -> Any:
@@ -131,7 +131,7 @@ def test_content_that_cannot_be_kept_is_refused(client: TestClient) -> None:
     assert client.post("/api/check", content=deep, headers=headers).status_code in (400, 422)
 
 
-def test_a_browser_is_told_on_a_page_and_a_program_in_plain_text(settings: Settings) -> None:
+def test_a_browser_is_told_on_a_page_and_a_program_in_plain_text(settings: ServerSettings) -> None:
     guard = create_app(settings)
     with TestClient(guard, base_url="http://127.0.0.1:8721") as client:
         person, known = {"accept": "text/html,*/*"}, {"authorization": f"Bearer {TOKEN}"}

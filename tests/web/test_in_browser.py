@@ -10,7 +10,7 @@ import pytest
 
 import fairtrial
 from fairtrial.datasets import DATASETS
-from inside.web import Settings
+from inside.web import ServerSettings
 from web_browser import ask_rates, bring, choose_parts, finished_audit, plan_and_run
 
 HOSTILE = [
@@ -90,7 +90,7 @@ def test_the_slider_moves_every_number(page: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_two_at_once_one_is_cancelled_and_the_page_comes_back(page: Any, server: Settings) -> None:
+def test_two_at_once_one_is_cancelled_and_the_page_comes_back(page: Any, server: ServerSettings) -> None:
     def started(permutations: int) -> str:
         page.goto(server.address)
         page.click("[data-dataset=compas]")
@@ -138,7 +138,9 @@ def test_labels_that_are_html_are_only_text(page: Any, tmp_path: Path) -> None:
     assert all(frame.evaluate("window.hurt === undefined") for frame in page.frames)
 
 
-def test_names_of_columns_titles_and_periods_that_are_html_are_only_text(page: Any, server: Settings) -> None:
+def test_names_of_columns_titles_and_periods_that_are_html_are_only_text(
+    page: Any, server: ServerSettings
+) -> None:
     decision, group = "dec<img src=x onerror=window.hurt=1>", "who</script><script>window.hurt=1</script>"
     lines = [f'"{decision}","{group}",week'] + [f'{i % 2},"{HOSTILE[i % 4]}",<b>1</b>' for i in range(400)]
     base = f"http://127.0.0.1:{server.port}"

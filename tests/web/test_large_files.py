@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 import fairtrial
 from inside.data import Counted, KeptCells, Query
-from inside.web import COPY, LARGE, MEGABYTE, Asked, Explorer, Settings, create_app
+from inside.web import COPY, LARGE, MEGABYTE, LookRequest, RatesExplorer, ServerSettings, create_app
 from web_server import TOKEN
 
 DATA: dict[str, Any] = {"outcome": "y", "score": "s", "threshold": 0.5, "groups": ["g", "h"]}
@@ -64,9 +64,9 @@ def test_counts_of_people_alike_give_the_numbers_of_the_rows(
 def test_what_needs_rows_is_not_asked_of_counts(frame: pd.DataFrame, tmp_path: Path) -> None:
     place = tmp_path / "rows.parquet"
     frame.to_parquet(place)
-    explorer = Explorer()
+    explorer = RatesExplorer()
     for metric in ("mean_score", "brier"):
-        seen = explorer.see({"data": DATA}, place, Asked(metric, ("g",), tolerance=0.1))
+        seen = explorer.see({"data": DATA}, place, LookRequest(metric, ("g",), tolerance=0.1))
         expected = fairtrial.measure(fairtrial.Audit(frame, **DATA), metric, by="g").estimates
         assert seen["measure"]["estimates"][0]["rate"] == pytest.approx(expected[0]["rate"], rel=1e-12)
 
@@ -80,16 +80,16 @@ def test_what_is_asked_at_one_threshold_is_counted_once_and_told_as_the_api_tell
     asked: list[Query] = []
     grouped = Query.grouped
     monkeypatch.setattr(Query, "grouped", lambda query: (asked.append(query), grouped(query))[1])
-    explorer, audit, counts = Explorer(), fairtrial.Audit(frame, **DATA), []
+    explorer, audit, counts = RatesExplorer(), fairtrial.Audit(frame, **DATA), []
     audit.names_attributes = True  # as in every trial
     content = {"data": DATA, "report": {"suppress_below": 0}}
-    explorer.see(content, place, Asked("fpr", ("g",), threshold=0.5))
+    explorer.see(content, place, LookRequest("fpr", ("g",), threshold=0.5))
     for threshold in (0.6, 0.0, 2.0, 0.6):  # at the ends everyone is decided alike; then back again
         rates = fairtrial.measure(audit.at(threshold), "fpr", by=["g"]).to_dict()
         for tolerance in (0.1, 0.02):
             judged = fairtrial.certify(audit.at(threshold), "fpr", by=["g"], tolerance=tolerance).to_dict()
             asked.clear()
-            seen = explorer.see(content, place, Asked("fpr", ("g",), "rest", threshold, tolerance))
+            seen = explorer.see(content, place, LookRequest("fpr", ("g",), "rest", threshold, tolerance))
             counts.append(len(asked))
             for name, told in (("measure", rates), ("certify", judged)):
                 assert seen[name]["estimates"] == told["estimates"]
@@ -114,7 +114,7 @@ def test_sizes_are_planned_only_when_they_are_asked_for(frame: pd.DataFrame, tmp
     place = tmp_path / "rows.parquet"
     frame.to_parquet(place)
     quick, whole = (
-        Explorer().see({"data": DATA}, place, Asked("fpr", ("g",), tolerance=0.05, sizes=sizes))
+        RatesExplorer().see({"data": DATA}, place, LookRequest("fpr", ("g",), tolerance=0.05, sizes=sizes))
         for sizes in (False, True)
     )
     assert quick["needed"] == []
@@ -128,7 +128,7 @@ def test_a_large_file_is_copied_once_and_gives_the_same_numbers(tmp_path: Path, 
     block = frame.to_csv(index=False, header=False).encode()
     times = LARGE // len(block) + 1
     body = b"g,h,s,y\n" + block * times
-    settings = Settings(token=TOKEN, home=tmp_path / "home", most_upload=64 * MEGABYTE)
+    settings = ServerSettings(token=TOKEN, home=tmp_path / "home", most_upload=64 * MEGABYTE)
     with TestClient(create_app(settings), base_url="http://127.0.0.1:8721") as client:
         client.headers["authorization"] = f"Bearer {TOKEN}"
         file = client.post("/api/files", params={"name": "large.csv"}, content=body).json()["id"]

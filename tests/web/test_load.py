@@ -15,7 +15,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from inside.web import Settings
+from inside.web import ServerSettings
 from web_browser import listening_on_a_free_port, serve
 from web_server import TOKEN, wait_for, workers
 
@@ -38,7 +38,7 @@ def watch(base: str, identity: str, counts: list[int], place: int) -> None:
 def test_fifty_pages_watch_five_audits(tmp_path: Path) -> None:
     listening = listening_on_a_free_port()
     port = listening.getsockname()[1]
-    settings = Settings(port=port, token=TOKEN, home=tmp_path / "home", most_running=AUDITS)
+    settings = ServerSettings(port=port, token=TOKEN, home=tmp_path / "home", most_running=AUDITS)
     base = f"http://127.0.0.1:{port}"
     threads_before = threading.active_count()
     for _ in serve(settings, listening):
@@ -55,7 +55,7 @@ def test_fifty_pages_watch_five_audits(tmp_path: Path) -> None:
     assert left == []
 
 
-def loaded(client: httpx.Client, base: str, settings: Settings) -> tuple[list[float], list[int]]:
+def loaded(client: httpx.Client, base: str, settings: ServerSettings) -> tuple[list[float], list[int]]:
     """Times of page actions while fifty watch five, and how often each was told something."""
     identities = []
     for _ in range(AUDITS):

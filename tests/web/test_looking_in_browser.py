@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from inside.web import Settings
+from inside.web import ServerSettings
 from web_browser import assert_accessible, bring, choose_parts, finished_audit, post
 
 pytestmark = pytest.mark.slow
@@ -64,7 +64,7 @@ def improved(page: Any, audits: dict[str, str]) -> str:
 
 
 @pytest.fixture
-def opened(page: Any, server: Settings, improved: str) -> Callable[[str], dict[str, Any]]:
+def opened(page: Any, server: ServerSettings, improved: str) -> Callable[[str], dict[str, Any]]:
     """Opens a view of that audit; gives what its address with .json says."""
 
     def open_view(view: str) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def test_the_surface_tells_what_the_api_tells_at_the_loss_that_is_dragged_to(pag
         expect(page.locator("svg.plot g circle")).to_have_count(len(known))
 
 
-def test_a_watch_tells_where_it_stands(page: Any, opened: Any, server: Settings, improved: str) -> None:
+def test_a_watch_tells_where_it_stands(page: Any, opened: Any, server: ServerSettings, improved: str) -> None:
     seen = opened("watch")
     assert page.locator("main tbody tr").count() == len(seen["rows"])
     page.goto(f"http://127.0.0.1:{server.port}/watches")
@@ -172,6 +172,6 @@ def test_who_is_compared_with_whom_is_chosen_from_what_is_there(page: Any, tmp_p
     post(page, f"/api/audits/{identity}/plan")  # and nothing is wrong with it
 
 
-def test_no_picture_has_a_finding_of_axe(page: Any, server: Settings, improved: str) -> None:
+def test_no_picture_has_a_finding_of_axe(page: Any, server: ServerSettings, improved: str) -> None:
     views = ("frontier", "surface?loss=0.1", "watch")
     assert_accessible(page, server, [f"/audits/{improved}/{view}" for view in views])

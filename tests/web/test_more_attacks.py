@@ -19,7 +19,16 @@ import uvicorn
 from starlette.testclient import TestClient
 
 import fairtrial
-from inside.web import MEGABYTE, MOST_JOBS, Settings, Unreadable, create_app, look, patient_protocol, receive
+from inside.web import (
+    MEGABYTE,
+    MOST_JOBS,
+    ServerSettings,
+    Unreadable,
+    create_app,
+    look,
+    patient_protocol,
+    receive,
+)
 from web_browser import listening_on_a_free_port
 from web_server import TOKEN
 
@@ -60,7 +69,7 @@ def test_cookies_of_other_programs_of_the_machine_do_no_harm(client: TestClient)
 
 
 def test_what_a_browser_is_started_with_opens_the_page_once(tmp_path: Path) -> None:
-    settings = Settings(token=TOKEN, home=tmp_path / "home")
+    settings = ServerSettings(token=TOKEN, home=tmp_path / "home")
     assert TOKEN not in settings.ticket_address
     app = create_app(settings)
     own = {"base_url": "http://127.0.0.1:8721", "follow_redirects": False}
@@ -76,20 +85,20 @@ def test_what_a_browser_is_started_with_opens_the_page_once(tmp_path: Path) -> N
 
 
 def test_a_server_of_every_address_is_asked_for_by_addresses_and_by_no_foreign_name() -> None:
-    settings = Settings(host="0.0.0.0", token=TOKEN)
+    settings = ServerSettings(host="0.0.0.0", token=TOKEN)
     known = ("192.168.1.5:8721", "127.0.0.1:8721", "[::1]:8721", f"{socket.gethostname()}:8721")
     assert all(settings.knows(host) for host in known)
     assert not any(
         settings.knows(host) for host in ("evil.example:8721", "192.168.1.5:80", "", "8721", ":8721")
     )
-    assert not Settings(token=TOKEN).knows("192.168.1.5:8721")
+    assert not ServerSettings(token=TOKEN).knows("192.168.1.5:8721")
 
 
 def test_connections_that_do_not_finish_a_head_are_ended(tmp_path: Path) -> None:
     """Thirty of them, for a few seconds, on this machine alone."""
     listening = listening_on_a_free_port()
     port = listening.getsockname()[1]
-    app = create_app(Settings(port=port, token=TOKEN, home=tmp_path / "home"))
+    app = create_app(ServerSettings(port=port, token=TOKEN, home=tmp_path / "home"))
     running = uvicorn.Server(uvicorn.Config(app, log_level="warning", http=patient_protocol(0.5)))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -110,7 +119,7 @@ def test_connections_that_do_not_finish_a_head_are_ended(tmp_path: Path) -> None
 
 
 def test_an_upload_that_stalls_is_ended_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings
+    monkeypatch: pytest.MonkeyPatch, settings: ServerSettings
 ) -> None:
     from inside.web import Store, app
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from inside.web import EXPLORATORY, Settings
+from inside.web import EXPLORATORY, ServerSettings
 from web_server import finished, written
 
 CONTENT: dict[str, Any] = {
@@ -44,7 +44,9 @@ def run(client: TestClient, identity: str) -> None:
     assert finished(client, identity)["stage"] == "done"
 
 
-def test_the_fingerprint_is_that_of_a_file_that_can_be_kept(client: TestClient, settings: Settings) -> None:
+def test_the_fingerprint_is_that_of_a_file_that_can_be_kept(
+    client: TestClient, settings: ServerSettings
+) -> None:
     file = brought(client, 300)
     identity = made(client, file, {**CONTENT, "preset": "general"})
     assert client.get(f"/api/audits/{identity}/plan.json").status_code == 409  # nothing is fixed yet
@@ -89,7 +91,7 @@ def test_a_plan_that_waits_while_rates_are_shown_is_no_longer_one(client: TestCl
     assert planned(client, waiting)["exploratory"] is True
 
 
-def exports(client: TestClient, settings: Settings, identity: str) -> dict[str, tuple[str, str]]:
+def exports(client: TestClient, settings: ServerSettings, identity: str) -> dict[str, tuple[str, str]]:
     """Everything that can be taken away of an audit: its file's name, and what is in it."""
     base = f"/api/audits/{identity}"
     places = [f"{base}/report/{name}?download=true" for name in ("results.json", "report.html", "summary.md")]
@@ -112,7 +114,7 @@ def exports(client: TestClient, settings: Settings, identity: str) -> dict[str, 
 
 @pytest.mark.slow
 def test_everything_that_leaves_says_exploratory_and_nothing_else_does(
-    client: TestClient, settings: Settings
+    client: TestClient, settings: ServerSettings
 ) -> None:
     first, second = (made(client, brought(client, 500 + look)) for look in (False, True))
     client.get(f"/audits/{second}/explore.json")

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import fairtrial
-from inside.web import Settings, check_open, create_app
+from inside.web import ServerSettings, check_open, create_app
 from web_server import TOKEN, finished, made_audit
 
 RICCI: dict[str, Any] = {
@@ -24,7 +24,7 @@ COMPAS: dict[str, Any] = {
 }
 
 
-def test_from_a_file_to_a_verdict(client: TestClient, settings: Settings) -> None:
+def test_from_a_file_to_a_verdict(client: TestClient, settings: ServerSettings) -> None:
     file = client.post("/api/files/dataset", json={"name": "ricci"}).json()
     assert set(file) == {"id", "made", "name"}  # not where it lies
     seen = client.get(f"/api/files/{file['id']}").json()
@@ -134,7 +134,7 @@ def test_faults_are_said_before_anything_runs(client: TestClient) -> None:
     ],
 )
 def test_broken_files_get_one_message_and_leave_nothing(
-    client: TestClient, settings: Settings, name: str, body: bytes, status: int
+    client: TestClient, settings: ServerSettings, name: str, body: bytes, status: int
 ) -> None:
     before = {path.name for path in (settings.home / "files").iterdir()}
     answer = client.post("/api/files", params={"name": name}, content=body)
@@ -152,7 +152,7 @@ def test_a_header_that_names_a_column_twice_is_said_when_it_matters(client: Test
     assert any("'d' twice" in fault for fault in faults)
 
 
-def test_files_outside_are_not_read(client: TestClient, settings: Settings) -> None:
+def test_files_outside_are_not_read(client: TestClient, settings: ServerSettings) -> None:
     assert client.get("/api/files/local").json() == ["own.csv"]
     assert client.post("/api/files/local", json={"path": "own.csv"}).status_code == 201
     for path in ("../home", "/etc/passwd", "..", "own.csv/../../x.csv"):
@@ -216,7 +216,7 @@ def test_other_sites_may_not_post(client: TestClient) -> None:
     assert answer.status_code == 403
 
 
-def test_the_token_becomes_a_cookie_and_leaves_the_address(settings: Settings) -> None:
+def test_the_token_becomes_a_cookie_and_leaves_the_address(settings: ServerSettings) -> None:
     with TestClient(
         create_app(settings), base_url="http://127.0.0.1:8721", follow_redirects=False
     ) as browser:

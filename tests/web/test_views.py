@@ -16,7 +16,15 @@ from starlette.testclient import TestClient
 
 import fairtrial
 from inside.results import DARK, scalar
-from inside.web import EXPLORATORY, Asked, Explorer, Settings, marked_exploratory, on_dark, views
+from inside.web import (
+    EXPLORATORY,
+    LookRequest,
+    RatesExplorer,
+    ServerSettings,
+    marked_exploratory,
+    on_dark,
+    views,
+)
 from web_server import finished, run_to_end
 
 COMPAS: dict[str, Any] = {
@@ -196,7 +204,7 @@ def test_a_certificate_says_that_it_is_exploratory(client: TestClient) -> None:
     assert client.get("/compare.json", params={**query, "old": "0" * 16}).status_code == 404
 
 
-def test_a_watch_goes_on_from_audit_to_audit(client: TestClient, settings: Settings) -> None:
+def test_a_watch_goes_on_from_audit_to_audit(client: TestClient, settings: ServerSettings) -> None:
     state = {"state": "weekly", "metric": "selection_rate", "period": "week", "tolerance": 0.1}
     content = {"data": {"decision": "d", "groups": ["g"]}, "watch": state}
     for week in (1, 2):
@@ -226,9 +234,9 @@ def test_a_look_masks_below_the_audit_s_own_limit(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     pd.DataFrame({"d": [0, 1] * 60, "g": ["few"] * 40 + ["many"] * 80}).to_csv(path, index=False)
     content = {"data": {"decision": "d", "groups": ["g"]}}
-    asked = Asked("selection_rate", ("g",), tolerance=0.1)
-    plain = Explorer().see(content, path, asked)["measure"]["estimates"]
+    asked = LookRequest("selection_rate", ("g",), tolerance=0.1)
+    plain = RatesExplorer().see(content, path, asked)["measure"]["estimates"]
     assert [scalar(row["n"]) for row in plain] == [40, 80]
-    masked = Explorer().see({**content, "report": {"suppress_below": 50}}, path, asked)
+    masked = RatesExplorer().see({**content, "report": {"suppress_below": 50}}, path, asked)
     for question in ("measure", "certify"):
         assert scalar(masked[question]["estimates"][0]["n"]) is None

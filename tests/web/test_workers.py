@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from inside.web import MEGABYTE, Settings, create_app
+from inside.web import MEGABYTE, ServerSettings, create_app
 from web_server import TOKEN, finished, made_audit, run_to_end, wait_for, workers
 
 QUICK: dict[str, Any] = {
@@ -30,7 +30,7 @@ LONG: dict[str, Any] = {
 }
 
 
-def opened(settings: Settings) -> TestClient:
+def opened(settings: ServerSettings) -> TestClient:
     """A browser at a server of its own."""
     headers = {"authorization": f"Bearer {TOKEN}"}
     return TestClient(create_app(settings), base_url="http://127.0.0.1:8721", headers=headers)
@@ -44,12 +44,12 @@ def started(client: TestClient, content: dict[str, Any], dataset: str) -> str:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Settings:
+def own(tmp_path: Path) -> ServerSettings:
     """Settings of a server with a home of its own."""
-    return Settings(token=TOKEN, home=tmp_path / "home", most_running=2)
+    return ServerSettings(token=TOKEN, home=tmp_path / "home", most_running=2)
 
 
-def test_a_worker_that_is_killed_takes_nothing_along(own: Settings) -> None:
+def test_a_worker_that_is_killed_takes_nothing_along(own: ServerSettings) -> None:
     with opened(own) as client:
         killed = started(client, LONG, "compas")
         other = started(client, QUICK, "ricci")
@@ -71,7 +71,7 @@ def test_a_worker_that_is_killed_takes_nothing_along(own: Settings) -> None:
         wait_for(lambda: not workers(own.home))
 
 
-def test_an_audit_that_needs_too_much_memory_or_time_fails_alone(own: Settings) -> None:
+def test_an_audit_that_needs_too_much_memory_or_time_fails_alone(own: ServerSettings) -> None:
     small = replace(own, most_memory=200 * MEGABYTE)
     with opened(small) as client:
         identity = started(client, QUICK, "ricci")
@@ -84,7 +84,7 @@ def test_an_audit_that_needs_too_much_memory_or_time_fails_alone(own: Settings) 
     assert workers(own.home) == []
 
 
-def test_a_server_that_stops_ends_its_processes_and_goes_on_later(own: Settings) -> None:
+def test_a_server_that_stops_ends_its_processes_and_goes_on_later(own: ServerSettings) -> None:
     with opened(own) as client:
         running = started(client, LONG, "compas")
         wait_for(lambda: workers(own.home))
@@ -97,7 +97,7 @@ def test_a_server_that_stops_ends_its_processes_and_goes_on_later(own: Settings)
         assert list((own.home / "files").iterdir()) == []  # no other audit was of that file
 
 
-def test_an_audit_is_deleted_while_it_runs_and_while_others_delete_it(own: Settings) -> None:
+def test_an_audit_is_deleted_while_it_runs_and_while_others_delete_it(own: ServerSettings) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     with opened(own) as client:
@@ -116,7 +116,7 @@ def test_an_audit_is_deleted_while_it_runs_and_while_others_delete_it(own: Setti
         assert client.get(f"/api/audits/{identity}/events").status_code == 404
 
 
-def test_what_a_question_took_here_tells_what_the_next_one_takes(own: Settings) -> None:
+def test_what_a_question_took_here_tells_what_the_next_one_takes(own: ServerSettings) -> None:
     with opened(own) as client:
         file = client.post("/api/files/dataset", json={"name": "ricci"}).json()["id"]
         [before] = client.post("/api/check", json={"file": file, "content": QUICK}).json()["questions"]

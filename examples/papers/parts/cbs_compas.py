@@ -16,9 +16,15 @@ import fairtrial
 from fairtrial import METRICS
 from fairtrial._inference.numeric import logistic
 from fairtrial._results.charts.theme import CATEGORIES, finish
-from fairtrial._scan.solver.expectation import Designs, Expectations, odds_weights
 from fairtrial._scan.solver.scan_table import CountedRows, build_table, log_odds, observed_moments
-from fairtrial._scan.solver.statistic import SearchedCells, find_subgroups, plan_search
+from fairtrial.papers.conditional_bias_scan import (
+    Designs,
+    Expectations,
+    SearchedCells,
+    find_subgroups,
+    odds_weights,
+    plan_search,
+)
 
 ATTRIBUTES = ["race", "sex", "age", "c_charge_degree", "priors_count"]
 SCANS = {
@@ -71,9 +77,10 @@ def article_scan(audit: fairtrial.Audit, scan: str, protected: str, **options: A
     """One scan with the article's settings."""
     metric, direction = SCANS[scan]
     attribute, value = VALUES[protected]
-    return fairtrial.scan(
-        audit, metric, protected={attribute: value}, direction=direction, score="article", ranges=False, sigma=1.0,
-        penalty=1.0, probability="outcome-rate", **options,
+    side = {"above": "positive", "below": "negative"}[direction]
+    return fairtrial.papers.conditional_bias_scan.scan(
+        audit, metric, protected={attribute: value}, direction=side, search="exact", probability="outcome-rate",
+        **options,
     )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from parts.cbs_rivals import gerryfair, multiaccuracy, one_hot
 from parts.keeping import each, kept
 
 from fairtrial._results.charts.theme import CATEGORIES, finish
-from fairtrial._scan.solver.found import Direction
 from fairtrial._scan.solver.scan_table import CountedRows, build_table, log_odds
-from fairtrial._scan.solver.statistic import (
+from fairtrial._scan.solver.value_sets import Direction
+from fairtrial.papers.conditional_bias_scan import (
     SearchedCells,
     find_subgroups,
     plan_search,

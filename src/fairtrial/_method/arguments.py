@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fairtrial import _options as options
 from fairtrial._errors import Example, Words
@@ -12,8 +12,15 @@ from fairtrial._metrics.metric import Metric
 from fairtrial._options import Option
 from fairtrial._work import Progress
 
+if TYPE_CHECKING:
+    from fairtrial._metrics.table import (
+        MetricName as Named,
+    )  # editors propose the names, a metric of one's own is a text
+else:
+    Named = str
+
 Metrics = Annotated[
-    str | Metric | Mapping[str, Any] | Sequence[str | Metric | Mapping[str, Any]],
+    Named | str | Metric | Mapping[str, Any] | Sequence[Named | str | Metric | Mapping[str, Any]],
     Option(
         "Metrics by name, such as fpr, or of your own.",
         many=True,
@@ -22,14 +29,14 @@ Metrics = Annotated[
     ),
 ]
 OneMetric = Annotated[
-    str | Metric | Mapping[str, Any],
+    Named | str | Metric | Mapping[str, Any],
     Option(
         "The metric by name, such as fpr, or one of your own.",
         must="the name of a metric, such as fpr, or one of your own",
     ),
 ]
 MetricOrCriterion = Annotated[
-    str | Metric | Mapping[str, Any],
+    Named | str | Metric | Mapping[str, Any],
     Option(
         "The metric by name, such as fpr, one of your own, or a criterion, such as separation.",
         must="the name of a metric, such as fpr, or of a criterion, such as separation, or a metric of your own",

@@ -6,7 +6,7 @@ A new metric is one row of METRICS, and every method gets it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from fairtrial._errors import Fault, InputError, did_you_mean
 from fairtrial._metrics.metric import Direction, Metric
@@ -73,6 +73,36 @@ METRICS: dict[str, Metric] = {
     )
 }  # fmt: skip
 
+#: Names by which other packages know these metrics: fairlearn's, AIF360's and scikit-learn's.
+ALIASES: dict[str, str] = {
+    "positive_rate": "selection_rate",
+    "demographic_parity": "selection_rate",
+    "statistical_parity_difference": "selection_rate",
+    "disparate_impact": "selection_rate",
+    "true_positive_rate": "tpr",
+    "recall": "tpr",
+    "recall_score": "tpr",
+    "sensitivity": "tpr",
+    "equal_opportunity_difference": "tpr",
+    "true_negative_rate": "tnr",
+    "specificity": "tnr",
+    "false_positive_rate": "fpr",
+    "false_negative_rate": "fnr",
+    "positive_predictive_value": "ppv",
+    "precision": "ppv",
+    "precision_score": "ppv",
+    "negative_predictive_value": "npv",
+    "false_discovery_rate": "fdr",
+    "false_omission_rate": "for",
+    "accuracy_score": "accuracy",
+    "zero_one_loss": "error_rate",
+    "prevalence": "base_rate",
+    "mean_prediction": "mean_score",
+    "brier_score_loss": "brier",
+    "mean_squared_error": "squared_error",
+    "mean_absolute_error": "absolute_error",
+}
+
 #: Criteria by name, with the metrics that they ask to be equal at once.
 CRITERIA: dict[str, tuple[str, ...]] = {
     "independence": ("selection_rate",),
@@ -93,6 +123,71 @@ CRITERIA: dict[str, tuple[str, ...]] = {
 STRATIFIED = frozenset(
     {"conditional_parity", "conditional_statistical_parity", "conditional_demographic_disparity"}
 )
+
+
+#: Every name of a metric or a criterion, for type checkers and editors.
+MetricName = Literal[
+    "selection_rate",
+    "base_rate",
+    "tpr",
+    "fpr",
+    "tnr",
+    "fnr",
+    "ppv",
+    "npv",
+    "fdr",
+    "for",
+    "accuracy",
+    "error_rate",
+    "mean_score",
+    "balance_positive",
+    "balance_negative",
+    "calibration",
+    "calibration_negative",
+    "brier",
+    "log_loss",
+    "squared_error",
+    "absolute_error",
+    "positive_rate",
+    "demographic_parity",
+    "statistical_parity_difference",
+    "disparate_impact",
+    "true_positive_rate",
+    "recall",
+    "recall_score",
+    "sensitivity",
+    "equal_opportunity_difference",
+    "true_negative_rate",
+    "specificity",
+    "false_positive_rate",
+    "false_negative_rate",
+    "positive_predictive_value",
+    "precision",
+    "precision_score",
+    "negative_predictive_value",
+    "false_discovery_rate",
+    "false_omission_rate",
+    "accuracy_score",
+    "zero_one_loss",
+    "prevalence",
+    "mean_prediction",
+    "brier_score_loss",
+    "mean_squared_error",
+    "mean_absolute_error",
+    "independence",
+    "statistical_parity",
+    "equal_opportunity",
+    "predictive_equality",
+    "equalized_odds",
+    "separation",
+    "predictive_parity",
+    "sufficiency",
+    "accuracy_equality",
+    "fnr_parity",
+    "conditional_parity",
+    "conditional_statistical_parity",
+    "conditional_demographic_disparity",
+]
 
 
 def joined_metrics(item: object) -> tuple[object, ...]:
@@ -131,8 +226,8 @@ fnr, for, fpr, log_loss, mean_score, npv, ppv, selection_rate, squared_error, tn
         return metric
     if isinstance(metric, Mapping):
         return _metric_from_dict(who, metric, argument)
-    if isinstance(metric, str) and metric in METRICS:
-        return METRICS[metric]
+    if isinstance(metric, str) and ALIASES.get(metric, metric) in METRICS:
+        return METRICS[ALIASES.get(metric, metric)]
     hint = did_you_mean(metric, METRICS)
     if isinstance(metric, str) and metric in STRATIFIED:
         joined = " and ".join(CRITERIA[metric])

@@ -32,7 +32,7 @@ Power = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Assumed:
+class PlanAssumptions:
     """What is assumed of the audit to come."""
 
     metric: Metric
@@ -96,7 +96,7 @@ def drawn_stretch(tail: float) -> float:
     return 1.0 + 2.0 * sqrt(tail * (1.0 - tail) / draws) / density / critical
 
 
-def answer(asked: Assumed, band: tuple[float, float] | None, disparity: float | None) -> PlanResult:
+def answer(asked: PlanAssumptions, band: tuple[float, float] | None, disparity: float | None) -> PlanResult:
     """Members for each goal, with the curve of its power."""
     _check(asked, band, disparity)
     lines, curves = [], []
@@ -135,7 +135,7 @@ def answer(asked: Assumed, band: tuple[float, float] | None, disparity: float | 
 
 
 def _goals(
-    asked: Assumed, band: tuple[float, float] | None, disparity: float | None
+    asked: PlanAssumptions, band: tuple[float, float] | None, disparity: float | None
 ) -> list[tuple[str, str, Power]]:
     """Each goal's name, its words, and its power by members."""
     binary = asked.binary
@@ -157,7 +157,7 @@ def _goals(
     return goals
 
 
-def _check(asked: Assumed, band: tuple[float, float] | None, disparity: float | None) -> None:
+def _check(asked: PlanAssumptions, band: tuple[float, float] | None, disparity: float | None) -> None:
     """What the bounds of single arguments cannot say, all faults at once."""
     faults = Faults(WHO)
     spread = _spread_fault(asked)
@@ -179,7 +179,7 @@ def _check(asked: Assumed, band: tuple[float, float] | None, disparity: float | 
         _check_disparity(asked, band or (none, none), disparity)
 
 
-def _spread_fault(asked: Assumed) -> Fault | None:
+def _spread_fault(asked: PlanAssumptions) -> Fault | None:
     """Rate or deviation, whichever the metric has."""
     metric, rate, deviation = asked.metric, asked.rate, asked.deviation
     if metric.binary and rate is None:
@@ -192,7 +192,7 @@ def _spread_fault(asked: Assumed) -> Fault | None:
     return None
 
 
-def _check_disparity(asked: Assumed, band: tuple[float, float], disparity: float) -> None:
+def _check_disparity(asked: PlanAssumptions, band: tuple[float, float], disparity: float) -> None:
     (low, high), rate = band, asked.rate
     if low <= disparity <= high:
         why = f"{disparity:g} lies inside the tolerance: there is nothing to detect"
@@ -207,7 +207,7 @@ def _check_disparity(asked: Assumed, band: tuple[float, float], disparity: float
         raise InputError(WHO, Fault("rate", both))
 
 
-def _members(function: Power, asked: Assumed) -> int:
+def _members(function: Power, asked: PlanAssumptions) -> int:
     """The smallest number of members with the power asked for."""
     found = smallest_size(function, asked.power, asked.stepped)
     if found is None:
@@ -257,7 +257,7 @@ RUNS = 1000
 MOST_PERIODS = 5000
 
 
-def check_monitoring(asked: Assumed, disparity: float | None, each_period: int | None) -> None:
+def check_monitoring(asked: PlanAssumptions, disparity: float | None, each_period: int | None) -> None:
     """What a watch's plan needs besides."""
     faults = Faults(WHO)
     if asked.scale == "ratio":
@@ -282,7 +282,11 @@ def check_monitoring(asked: Assumed, disparity: float | None, each_period: int |
 
 
 def with_monitoring(
-    result: PlanResult, asked: Assumed, band: tuple[float, float] | None, disparity: float, each_period: int
+    result: PlanResult,
+    asked: PlanAssumptions,
+    band: tuple[float, float] | None,
+    disparity: float,
+    each_period: int,
 ) -> PlanResult:
     """The plan with one more line: periods until the violation is shown in as many runs as the power says."""
     crossed = simulate(asked, band or (0.0, 0.0), disparity, each_period)
@@ -326,7 +330,7 @@ def _note() -> Note:
     return Note("monitoring", text)
 
 
-def simulate(asked: Assumed, band: tuple[float, float], disparity: float, each_period: int) -> Any:
+def simulate(asked: PlanAssumptions, band: tuple[float, float], disparity: float, each_period: int) -> Any:
     """The period in which each of many watches shows the violation; -1 for never."""
     assert asked.rate is not None
     alpha = (1.0 - asked.confidence_level) / asked.groups

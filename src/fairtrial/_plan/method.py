@@ -112,11 +112,11 @@ def plan(
     """
     from fairtrial._compare.tolerance import find_scaled_band
     from fairtrial._metrics.table import find_metric
-    from fairtrial._plan.answer import Assumed, answer
+    from fairtrial._plan.answer import PlanAssumptions, answer
 
     asked = find_metric("plan", metric)
     band = find_scaled_band("plan", tolerance, asked, scale)
-    assumed = Assumed(
+    assumed = PlanAssumptions(
         asked, rate, deviation, target_known, target_ratio, groups, power, confidence_level, scale
     )
     if not monitoring:

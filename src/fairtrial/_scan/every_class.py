@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,116 +19,82 @@ from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import State, Verdict, undefined
 from fairtrial._results.text import counted
 from fairtrial._scan.answer import answer
-from fairtrial._scan.arguments import DrawSettings, ScanSettings
-from fairtrial._scan.question import ask, named
+from fairtrial._scan.request import Names, ScanRequest, ask, named, names_of
 from fairtrial._scan.result import ScanAllResult, ScanResult
 
 WHO = "scan_all"
 
 
-@dataclass(frozen=True, slots=True)
-class EveryClass:
-    """What is scanned: a metric, for every value of the attributes, with subgroups of the others and of `features`."""
-
-    metric: Metric
-    attributes: tuple[str, ...]
-    features: tuple[str, ...]
-    within: tuple[str, ...] = ()
-
-    def features_for(self, group: Group) -> list[str]:
-        every = dict.fromkeys([*self.attributes, *self.features])
-        return [name for name in every if name not in (*group.attributes, *self.within)]
-
-    def within_for(self, group: Group) -> list[str]:
-        """What is controlled for, but for what defines the class."""
-        return [name for name in self.within if name not in group.attributes]
-
-
-def named_features(audit: Audit, features: Sequence[str] | str | None) -> tuple[str, ...]:
-    """The features asked for; the audit's when none are."""
-    if features is None:
-        return tuple(audit.features)
-    return listed(features)
-
-
-def listed(names: Sequence[str] | str | None) -> tuple[str, ...]:
-    """One name or several as a tuple."""
-    if names is None:
-        return ()
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
 def scan_every_class(
-    audit: Audit, asked: EveryClass, settings: ScanSettings, draws: DrawSettings
+    audit: Audit,
+    metric: Metric,
+    attributes: Sequence[str],
+    *,
+    features: Names,
+    within: Names,
+    **how: Any,
 ) -> ScanAllResult:
-    """Scan every value of every attribute."""
-    for name in asked.attributes:
+    """Scan every value of the attributes, with subgroups of the others and of `features`; `how` as in a scan of one."""
+    for name in attributes:
         audit.check_column(WHO, "by", name)
         check_not_continuous(WHO, audit, name)
-    groups = [Group(((name, (label,)),)) for name in asked.attributes for label in audit.levels(name)]
-    needed = int(np.ceil(20 * len(groups) / (1.0 - settings.confidence_level))) - 1
-    draws = replace(draws, permutations=draws.permutations or needed)
-    scans = {group: _scanned(audit, asked, group, settings, draws) for group in groups}
-    return _joined(audit, asked, settings, draws, scans, needed)
-
-
-def _scanned(
-    audit: Audit, asked: EveryClass, group: Group, settings: ScanSettings, draws: DrawSettings
-) -> ScanResult | str:
-    """The scan of one class, or why there is none."""
-    try:
-        attributes = (asked.features_for(group), asked.within_for(group))
-        question = ask(WHO, audit, asked.metric, (group, None), attributes, settings)
-        return answer(audit, question, settings, draws)
-    except NotApplicable as error:
-        return str(
-            replace(error.faults[0], cure="")
-        )  # of one class among many, it is a reason and no refusal
+    groups = [Group(((name, (label,)),)) for name in attributes for label in audit.levels(name)]
+    needed = int(np.ceil(20 * len(groups) / (1.0 - how["confidence_level"]))) - 1
+    how["permutations"] = how["permutations"] or needed
+    others = dict.fromkeys([*attributes, *(audit.features if features is None else names_of(features))])
+    controlled = names_of(within)
+    scans: dict[Group, ScanResult | str] = {}
+    for group in groups:
+        own = [name for name in others if name not in (*group.attributes, *controlled)]
+        kept = [name for name in controlled if name not in group.attributes]
+        try:
+            asked = ask(ScanRequest, WHO, audit, metric, protected=group, features=own, within=kept, **how)
+            scans[group] = answer(audit, asked)
+        except NotApplicable as error:  # of one class among many, it is a reason and no refusal
+            scans[group] = str(replace(error.faults[0], cure=""))
+    return _joined(audit, metric, attributes, how, scans, needed)
 
 
 def _joined(
     audit: Audit,
-    asked: EveryClass,
-    settings: ScanSettings,
-    draws: DrawSettings,
+    metric: Metric,
+    attributes: Sequence[str],
+    how: Mapping[str, Any],
     scans: dict[Group, ScanResult | str],
     needed: int,
 ) -> ScanAllResult:
     """One table over all scans, best first, with Holm's adjustment."""
-    label = asked.metric.label
-    arguments = {
-        "metric": asked.metric.to_dict(), "by": list(asked.attributes), **settings.recorded_models(),
-        "permutations": draws.permutations,
-    }  # fmt: skip
+    label = metric.label
+    arguments = {"metric": metric.to_dict(), "by": list(attributes), "permutations": how["permutations"]}
     tested = {group: scan for group, scan in scans.items() if not isinstance(scan, str)}
-    rows = _tested_rows(tested, 1.0 - settings.confidence_level)
+    rows = _tested_rows(tested, 1.0 - how["confidence_level"])
     rows += [_untested_row(group, scan) for group, scan in scans.items() if isinstance(scan, str)]
     notes = [
         *audit.notes(complete=False),
         Note("holm", f"P-values are adjusted by Holm over {counted(len(tested), 'scan')}."),
     ]
-    if draws.permutations < needed:
-        notes.append(_few_draws(draws.permutations, needed, len(scans)))
+    if how["permutations"] < needed:
+        notes.append(_few_draws(how["permutations"], needed, len(scans)))
     return ScanAllResult(
-        question=f"Which subgroups have a deviating {label}, over every value of {', '.join(asked.attributes)}?",
+        question=f"Which subgroups have a deviating {label}, over every value of {', '.join(attributes)}?",
         null=(
             f"Given the other features and the metric's condition, the {label} does not depend on "
             "the protected class."
         ),
-        verdict=_verdict(asked.metric, rows),
+        verdict=_verdict(metric, rows),
         estimates=tuple(rows),
         details={
-            "metric": asked.metric.name,
+            "metric": metric.name,
             "label": label,
-            "harmed": harmed_side(asked.metric, audit.favourable),
-            "confidence_level": settings.confidence_level,
-            "draws": draws.permutations,
+            "harmed": harmed_side(metric, audit.favourable),
+            "confidence_level": how["confidence_level"],
+            "draws": how["permutations"],
             "subgroups": {
                 f"{group.attributes[0]}={group.label}": result.subgroup for group, result in tested.items()
             },
         },
         notes=tuple(notes),
-        provenance=audit.provenance(seed=draws.seed, arguments=arguments),
+        provenance=audit.provenance(seed=how["seed"], arguments=arguments),
         objects={"scans": {named(group): result for group, result in tested.items()}},
     )
 

@@ -2,11 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+from fairtrial import _options as options
 from fairtrial._audit.audit import Audit
+from fairtrial._errors import Example, Words
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import Cost, method
-from fairtrial._scan import arguments as s
+from fairtrial._metrics.groups import A_GROUP, Group
+from fairtrial._options import Option
 from fairtrial._scan.result import ScanAllResult, ScanResult
+
+
+def zero_or_one(text: str) -> int | str:
+    """'0' and '1' as numbers, anything else as the text it is.
+
+    >>> zero_or_one("1"), zero_or_one("any")
+    (1, 'any')
+    """
+    return int(text) if text in ("0", "1") else text
+
+
+OneGroup: TypeAlias = Mapping[str, Any] | Group
+Protected = Annotated[
+    OneGroup,
+    Option("The protected class, such as race=African-American.", form=options.group, must=A_GROUP),
+]
+Target = Annotated[
+    OneGroup | Literal["rest"],
+    Option(
+        "Who the class is compared with: rest, which is everybody else, or a group such as race=Caucasian.",
+        form=options.target,
+        must=Words("rest, or a group like {}", Example({"race": "A"})),
+    ),
+]
+Attributes = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "Attributes of which every value is scanned as the protected class; default: the audit's groups.",
+        many=True,
+    ),
+]
+Features = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "Attributes that subgroups are built from; default: the audit's features, else its other groups.",
+        many=True,
+        flag="feature",
+    ),
+]
+AlsoFeatures = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "Attributes that subgroups are built from besides those scanned; default: the audit's features.",
+        many=True,
+        flag="feature",
+    ),
+]
+Within = Annotated[
+    str | Sequence[str] | None,
+    Option("Attributes that are controlled for without being searched.", many=True),
+]
+Direction = Annotated[
+    Literal["above", "below", "harmed", "differs"] | None,
+    Option(
+        "Rates above what comparable people get, below, on the side that harms by the audit's favourable decision, or "
+        "either (differs); default: harmed where that is known, else the side that hurts by the metric."
+    ),
+]
+Condition = Annotated[
+    Literal[0, 1, "any"] | None,
+    Option("0, 1, or any for both values at once, instead of the metric's own condition.", form=zero_or_one),
+]
+Probability = Annotated[
+    Literal["score", "outcome-rate"],
+    Option("'outcome-rate' reads a score that is no probability as the outcome rate of those who have it."),
+]
+Penalty = Annotated[
+    float | None,
+    Option(
+        "What every listed value, or every range, of a subgroup costs its score; default: 1, or half the logarithm "
+        "of the most values of an unordered feature where that is more.",
+        least=0,
+        most=1e9,
+    ),
+]
+NullName: TypeAlias = Literal["ladder", "stratified", "propensity"]
+Null = Annotated[
+    NullName | None,
+    Option(
+        "How luck is simulated: 'stratified' needs no model to be right; 'ladder' takes it, or 'propensity' where too "
+        "few can move; none skips it."
+    ),
+]
+NeededNull = Annotated[
+    NullName,
+    Option(
+        "How luck is simulated: 'stratified' needs no model to be right; 'ladder' takes it, or 'propensity' where too "
+        "few can move."
+    ),
+]
+Permutations = Annotated[int, Option("How often luck is drawn.", least=19, most=10_000_000)]
+EnoughPermutations = Annotated[
+    int | Literal["enough"],
+    Option(
+        "How often luck is drawn in each scan; 'enough' lets a clear finding survive the correction.",
+        least=19,
+        most=10_000_000,
+    ),
+]
+Sequential = Annotated[bool, Option("Whether a scan that is clearly not significant stops drawing early.")]
+Top = Annotated[int, Option("How many subgroups are listed.", least=1, most=1000)]
 
 # That a subgroup was found says of every other one that it differs less: no table of sums can take that into account.
 SEARCHED = "what a search finds tells of every subgroup that it looked at, and most of them have few people"
@@ -29,29 +136,17 @@ def scan(
     audit: Audit,
     metric: a.OneMetric,
     *,
-    protected: s.Protected,
-    reference: s.Reference = None,
-    features: s.Features = None,
-    within: s.Within = None,
-    ranges: s.Ranges = True,
-    score: s.Score = "matched",
-    direction: s.Direction = None,
-    condition: s.Condition = None,
-    penalty: s.Penalty = None,
-    search: s.Search = "auto",
-    restarts: s.Restarts = 50,
-    null: s.Null = "ladder",
-    null_model: s.NullModel = "blocks",
-    permutations: s.Permutations = 999,
-    top: s.Top = 5,
-    sigma: s.Sigma = "estimated",
-    expectation: s.Expectation = "logistic",
-    propensity: s.Propensity = "logistic",
-    ridge: s.Ridge = 0.01,
-    unsupported: s.Unsupported = "flag",
-    scores: s.Scores = "exact",
-    probability: s.Probability = "score",
-    neighbours: s.Neighbours = 20,
+    protected: Protected,
+    target: Target = "rest",
+    features: Features = None,
+    within: Within = None,
+    direction: Direction = None,
+    condition: Condition = None,
+    penalty: Penalty = None,
+    null: Null = "ladder",
+    permutations: Permutations = 999,
+    top: Top = 5,
+    probability: Probability = "score",
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
     jobs: a.Jobs = None,
@@ -70,16 +165,12 @@ def scan(
         The metric by name, such as fpr, or one of your own.
     protected : dict or Group
         The protected class, such as race=African-American.
-    reference : dict or Group or None, default None
-        Compare with this group only, such as race=Caucasian, not with everybody else.
+    target : dict or Group or {'rest'}, default 'rest'
+        Who the class is compared with: rest, which is everybody else, or a group such as race=Caucasian.
     features : str or list or None, default None
         Attributes that subgroups are built from; default: the audit's features, else its other groups.
     within : str or list or None, default None
         Attributes that are controlled for without being searched.
-    ranges : bool, default True
-        Whether numbers and ordered categories are searched as ranges, such as age 18 to 24.
-    score : {'matched', 'article'}, default 'matched'
-        'matched' compares like with like; 'article' is the article's likelihood ratio.
     direction : {'above', 'below', 'harmed', 'differs'} or None, default None
         Rates above what comparable people get, below, on the side that harms by the audit's favourable
         decision, or either (differs); default: harmed where that is known, else the side that hurts by
@@ -87,39 +178,17 @@ def scan(
     condition : {0, 1, 'any'} or None, default None
         0, 1, or any for both values at once, instead of the metric's own condition.
     penalty : float or None, default None
-        What every listed value, or every range, of a subgroup costs its score; default: 1, with the
-        matched score half the logarithm of the most values of an unordered feature where that is more.
-    search : {'auto', 'exact', 'depth-2', 'restarts'}, default 'auto'
-        All subgroups ('exact'), those that restrict at most two features ('depth-2'), or, with the
-        article's score, climbs ('restarts'); 'auto' is exact where every draw affords it.
-    restarts : int, default 50
-        From how many starts the article's score climbs without proof.
-    null : {'ladder', 'stratified', 'bootstrap', 'propensity', 'global'} or None, default 'ladder'
+        What every listed value, or every range, of a subgroup costs its score; default: 1, or half the
+        logarithm of the most values of an unordered feature where that is more.
+    null : {'ladder', 'stratified', 'propensity'} or None, default 'ladder'
         How luck is simulated: 'stratified' needs no model to be right; 'ladder' takes it, or 'propensity'
         where too few can move; none skips it.
-    null_model : {'blocks', 'pairwise', 'saturated', 'main'}, default 'blocks'
-        The model that a bootstrap or propensity null draws from.
     permutations : int, default 999
         How often luck is drawn.
     top : int, default 5
         How many subgroups are listed.
-    sigma : float or {'estimated'}, default 'estimated'
-        The spread of log-odds in the article's score of mean scores.
-    expectation : {'logistic', 'doubly-robust', 'score'} or Classifier, default 'logistic'
-        The article's expected rates: how they are fitted, or the score itself, which makes calibration a
-        plain bias scan; in Python also a scikit-learn classifier.
-    propensity : {'logistic'} or Classifier, default 'logistic'
-        How the article's score fits class membership; in Python also a scikit-learn classifier.
-    ridge : float, default 0.01
-        The ridge of the article's and of named null models.
-    unsupported : {'flag', 'drop'}, default 'flag'
-        People without a counterpart outside the class, in the article's score: counted, or left out.
-    scores : {'exact', 'bins'}, default 'exact'
-        Every distinct score, or the audit's score bins, as events and in the article's models.
     probability : {'score', 'outcome-rate'}, default 'score'
         'outcome-rate' reads a score that is no probability as the outcome rate of those who have it.
-    neighbours : int, default 20
-        How many people with neighbouring scores make one stratum where the score is the condition.
     confidence_level : float, default 0.95
         Of the intervals.
     seed : int, default 0
@@ -147,23 +216,16 @@ def scan(
     from fairtrial._compare.known_outcomes import refuse_selective
     from fairtrial._metrics.table import find_metric
     from fairtrial._scan.answer import answer
-    from fairtrial._scan.question import ask, find_protected
+    from fairtrial._scan.request import ScanRequest, ask
 
-    settings = s.ScanSettings(
-        ranges=ranges, score=score,
-        direction=direction, condition=condition, penalty=penalty, search=search, restarts=restarts, null=null,
-        null_model=null_model, top=top, sigma=sigma, expectation=expectation, propensity=propensity, ridge=ridge,
-        unsupported=unsupported, scores=scores, probability=probability, neighbours=neighbours,
-        confidence_level=confidence_level,
-    )  # fmt: skip
-    s.check_settings("scan", settings)
-    group = find_protected("scan", audit, protected)
-    against = None if reference is None else find_protected("scan", audit, reference, "reference")
     asked = find_metric("scan", metric)
     refuse_selective("scan", audit, [asked])
-    question = ask("scan", audit, asked, (group, against), (features, within), settings)
-    draws = s.DrawSettings(permutations=permutations, seed=seed, jobs=jobs, progress=progress)
-    return answer(audit, question, settings, draws)
+    request = ask(
+        ScanRequest, "scan", audit, asked, protected=protected, target=target, features=features, within=within,
+        condition=condition, direction=direction, probability=probability, penalty=penalty, null=null,
+        permutations=permutations, top=top, confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
+    )  # fmt: skip
+    return answer(audit, request)
 
 
 @method(
@@ -184,29 +246,17 @@ def scan_all(
     audit: Audit,
     metric: a.OneMetric,
     *,
-    by: s.Attributes = None,
-    features: s.AlsoFeatures = None,
-    within: s.Within = None,
-    ranges: s.Ranges = True,
-    score: s.Score = "matched",
-    direction: s.Direction = None,
-    condition: s.Condition = None,
-    penalty: s.Penalty = None,
-    search: s.Search = "auto",
-    restarts: s.Restarts = 50,
-    null: s.NeededNull = "ladder",
-    null_model: s.NullModel = "blocks",
-    permutations: s.EnoughPermutations = "enough",
-    sequential: s.Sequential = True,
-    top: s.Top = 5,
-    sigma: s.Sigma = "estimated",
-    expectation: s.Expectation = "logistic",
-    propensity: s.Propensity = "logistic",
-    ridge: s.Ridge = 0.01,
-    unsupported: s.Unsupported = "flag",
-    scores: s.Scores = "exact",
-    probability: s.Probability = "score",
-    neighbours: s.Neighbours = 20,
+    by: Attributes = None,
+    features: AlsoFeatures = None,
+    within: Within = None,
+    direction: Direction = None,
+    condition: Condition = None,
+    penalty: Penalty = None,
+    null: NeededNull = "ladder",
+    permutations: EnoughPermutations = "enough",
+    sequential: Sequential = True,
+    top: Top = 5,
+    probability: Probability = "score",
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
     jobs: a.Jobs = None,
@@ -229,10 +279,6 @@ def scan_all(
         Attributes that subgroups are built from besides those scanned; default: the audit's features.
     within : str or list or None, default None
         Attributes that are controlled for without being searched.
-    ranges : bool, default True
-        Whether numbers and ordered categories are searched as ranges, such as age 18 to 24.
-    score : {'matched', 'article'}, default 'matched'
-        'matched' compares like with like; 'article' is the article's likelihood ratio.
     direction : {'above', 'below', 'harmed', 'differs'} or None, default None
         Rates above what comparable people get, below, on the side that harms by the audit's favourable
         decision, or either (differs); default: harmed where that is known, else the side that hurts by
@@ -240,41 +286,19 @@ def scan_all(
     condition : {0, 1, 'any'} or None, default None
         0, 1, or any for both values at once, instead of the metric's own condition.
     penalty : float or None, default None
-        What every listed value, or every range, of a subgroup costs its score; default: 1, with the
-        matched score half the logarithm of the most values of an unordered feature where that is more.
-    search : {'auto', 'exact', 'depth-2', 'restarts'}, default 'auto'
-        All subgroups ('exact'), those that restrict at most two features ('depth-2'), or, with the
-        article's score, climbs ('restarts'); 'auto' is exact where every draw affords it.
-    restarts : int, default 50
-        From how many starts the article's score climbs without proof.
-    null : {'ladder', 'stratified', 'bootstrap', 'propensity', 'global'}, default 'ladder'
+        What every listed value, or every range, of a subgroup costs its score; default: 1, or half the
+        logarithm of the most values of an unordered feature where that is more.
+    null : {'ladder', 'stratified', 'propensity'}, default 'ladder'
         How luck is simulated: 'stratified' needs no model to be right; 'ladder' takes it, or 'propensity'
         where too few can move.
-    null_model : {'blocks', 'pairwise', 'saturated', 'main'}, default 'blocks'
-        The model that a bootstrap or propensity null draws from.
     permutations : int or {'enough'}, default 'enough'
         How often luck is drawn in each scan; 'enough' lets a clear finding survive the correction.
     sequential : bool, default True
         Whether a scan that is clearly not significant stops drawing early.
     top : int, default 5
         How many subgroups are listed.
-    sigma : float or {'estimated'}, default 'estimated'
-        The spread of log-odds in the article's score of mean scores.
-    expectation : {'logistic', 'doubly-robust', 'score'} or Classifier, default 'logistic'
-        The article's expected rates: how they are fitted, or the score itself, which makes calibration a
-        plain bias scan; in Python also a scikit-learn classifier.
-    propensity : {'logistic'} or Classifier, default 'logistic'
-        How the article's score fits class membership; in Python also a scikit-learn classifier.
-    ridge : float, default 0.01
-        The ridge of the article's and of named null models.
-    unsupported : {'flag', 'drop'}, default 'flag'
-        People without a counterpart outside the class, in the article's score: counted, or left out.
-    scores : {'exact', 'bins'}, default 'exact'
-        Every distinct score, or the audit's score bins, as events and in the article's models.
     probability : {'score', 'outcome-rate'}, default 'score'
         'outcome-rate' reads a score that is no probability as the outcome rate of those who have it.
-    neighbours : int, default 20
-        How many people with neighbouring scores make one stratum where the score is the condition.
     confidence_level : float, default 0.95
         Of the intervals.
     seed : int, default 0
@@ -302,22 +326,13 @@ def scan_all(
     from fairtrial._audit.groups import by_attributes
     from fairtrial._compare.known_outcomes import refuse_selective
     from fairtrial._metrics.table import find_metric
-    from fairtrial._scan.every_class import EveryClass, listed, named_features, scan_every_class
+    from fairtrial._scan.every_class import scan_every_class
 
-    settings = s.ScanSettings(
-        ranges=ranges, score=score,
-        direction=direction, condition=condition, penalty=penalty, search=search, restarts=restarts, null=null,
-        null_model=null_model, top=top, sigma=sigma, expectation=expectation, propensity=propensity, ridge=ridge,
-        unsupported=unsupported, scores=scores, probability=probability, neighbours=neighbours,
-        confidence_level=confidence_level,
-    )  # fmt: skip
-    s.check_settings("scan_all", settings)
     asked = find_metric("scan_all", metric)
     refuse_selective("scan_all", audit, [asked])
-    attributes = by_attributes("scan_all", audit, by or None)
-    every = EveryClass(asked, attributes, named_features(audit, features), listed(within))
-    draws = s.DrawSettings(
-        permutations=0 if permutations == "enough" else permutations, seed=seed, sequential=sequential, jobs=jobs,
-        progress=progress,
+    return scan_every_class(
+        audit, asked, by_attributes("scan_all", audit, by or None), features=features, within=within,
+        condition=condition, direction=direction, probability=probability, penalty=penalty, null=null,
+        permutations=0 if permutations == "enough" else permutations, sequential=sequential, top=top,
+        confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
     )  # fmt: skip
-    return scan_every_class(audit, every, settings, draws)

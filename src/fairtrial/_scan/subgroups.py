@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 from fairtrial._audit.order import ValueOrder
 from fairtrial._labels import MISSING
 from fairtrial._results.column import State, undefined
-from fairtrial._scan.matched_scan import MatchedScan
-from fairtrial._scan.question import ScanQuestion
-from fairtrial._scan.rates import Rates
+from fairtrial._scan.matched_scan import Rates
+from fairtrial._scan.request import ScanRequest
 from fairtrial._scan.scan_data import ScanData
-from fairtrial._scan.solver.arrays import BoolArray, FloatArray
-from fairtrial._scan.solver.found import Found
+from fairtrial._scan.solver.scan_table import BoolArray, FloatArray
+from fairtrial._scan.solver.value_sets import FoundSubgroup
 
 MOST_LISTED = 5
 MOST_CHART_VALUES = 30
 CHART_NUMBERS = ("n", "rate", "expected", "target_n", "target_rate")
-AnyScan: TypeAlias = Any  # MatchedScan, or ArticleScan, which is imported only where it is asked for
+AnyScan: TypeAlias = Any  # MatchedScan, or one by another score with the same questions
 
 
 class SubgroupDescriber:
@@ -32,30 +31,23 @@ class SubgroupDescriber:
 
     def __init__(
         self,
-        question: ScanQuestion,
+        request: ScanRequest,
         data: ScanData,
         scan: AnyScan,
-        found: list[Found],
-        level: float,
+        found: list[FoundSubgroup],
     ) -> None:
-        self.question, self.data, self.scan, self.found, self.level = question, data, scan, found, level
+        self.request, self.data, self.scan, self.found = request, data, scan, found
         self.table = data.table
-
-    @property
-    def matched(self) -> bool:
-        return isinstance(self.scan, MatchedScan)
 
     def members(self, values: NDArray[np.bool_]) -> BoolArray:
         """The scanned cells whose values are all admitted."""
-        inside = self.table.cell_scanned.copy()
-        if not self.matched and self.scan.setup.drop_unsupported:
-            inside &= self.scan.supported
+        inside: BoolArray = self.scan.searched_cells.copy()
         for attribute, size in enumerate(self.table.searched_arity):
             if not values[attribute, :size].all():
                 inside &= values[attribute, self.table.column(attribute)]
         return inside
 
-    def restricted(self, found: Found) -> dict[str, list[str]]:
+    def restricted(self, found: FoundSubgroup) -> dict[str, list[str]]:
         """Attribute → admitted values, for the attributes that do not admit all of theirs."""
         chosen = {}
         for j, (name, order) in enumerate(self.data.values.items()):
@@ -64,7 +56,7 @@ class SubgroupDescriber:
                 chosen[name] = [label for label, inside in zip(order.labels, admitted, strict=True) if inside]
         return chosen
 
-    def words(self, found: Found) -> str:
+    def words(self, found: FoundSubgroup) -> str:
         """'sex: Male; age: 18 to 24', or 'everyone'."""
         parts = [
             f"{name}: {self._listed(values, self.data.values[name])}"
@@ -74,7 +66,7 @@ class SubgroupDescriber:
 
     def _listed(self, values: list[str], order: ValueOrder) -> str:
         absent = [label for label in order.labels if label not in values]
-        if self.question.ranges and order.ordered and MISSING not in values:
+        if self.request.ranges and order.ordered and MISSING not in values:
             known = len(order.labels) - order.apart
             return f"not {MISSING}" if len(values) == known else order.range_text(values[0], values[-1])
         if len(values) > 3 and len(absent) <= 3:
@@ -83,7 +75,7 @@ class SubgroupDescriber:
         more = len(values) - MOST_LISTED
         return f"{shown} or {more} more" if more > 0 else shown
 
-    def estimate(self, rank: int, found: Found, p_value: Any, state: State) -> dict[str, Any]:
+    def estimate(self, rank: int, found: FoundSubgroup, p_value: Any, state: State) -> dict[str, Any]:
         """One line of the result."""
         inside = self.members(found.values)
         rows, told = self.scan.rates(inside), self._told(inside)
@@ -94,7 +86,7 @@ class SubgroupDescriber:
         other_low, other_high = self._interval(told.target_rate, rows.target_n, subgroups)
         return {
             "rank": rank,
-            "protected": self.question.who_is,
+            "protected": self.request.who_is,
             "subgroup": self.words(found),
             "direction": found.direction,
             **asdict(told),
@@ -102,7 +94,7 @@ class SubgroupDescriber:
             "rate_high": high,
             "expected": alone if told.expected is None else told.expected,
             "difference": alone if told.difference is None else told.difference,
-            "target": self.question.target,
+            "target": self.request.against,
             "target_rate": nobody if told.target_rate is None else told.target_rate,
             "target_rate_low": other_low,
             "target_rate_high": other_high,
@@ -129,24 +121,24 @@ class SubgroupDescriber:
         """Sums of up to k rows per person are no surer than a k-th of the rows, each a person of its own."""
         if rate is None:
             return None, None
-        return selected_rate_interval(rate, rows / self._most_rows, subgroups, self.level)
+        return selected_rate_interval(rate, rows / self._most_rows, subgroups, self.request.confidence_level)
 
     def _target_expected(self, expected: float | None) -> Any:
         if expected is not None:
             return expected
-        return undefined("the matched score has no model" if self.matched else "nobody outside the class")
+        return undefined(self.scan.no_model)
 
-    def _log_odds(self, found: Found) -> Any:
+    def _log_odds(self, found: FoundSubgroup) -> Any:
         """θ: the shift of the log-odds against the expectation."""
         if not math.isfinite(found.theta):
             return undefined("everybody in the subgroup is on one side")
-        if self.question.real_valued and self.matched:
+        if not self.scan.has_odds:
             return undefined("of mean scores there are no odds")
         if self.data.persons is not None:
             return undefined("of persons' sums there are no odds")
         return found.theta * self.scan.sigma if self.scan.sigma is not None else found.theta
 
-    def value_rows(self, found: Found) -> list[dict[str, Any]]:
+    def value_rows(self, found: FoundSubgroup) -> list[dict[str, Any]]:
         """Every value of every attribute, the others held at the subgroup: is it in, and what are its rates?"""
         rows = []
         for j, (name, order) in enumerate(self.data.values.items()):
@@ -174,33 +166,6 @@ class SubgroupDescriber:
             return range(len(admitted))
         order = np.argsort(~admitted, kind="stable")[:MOST_CHART_VALUES]
         return sorted(int(v) for v in order)
-
-    def fit_rows(self) -> list[dict[str, Any]]:
-        """The article's model in the comparison class, overall and per value: does it describe it?"""
-        scanned = self.table.cell_scanned
-        parts = [("everyone", "everyone", self.scan.rates(scanned))]
-        for j, (name, order) in enumerate(self.data.values.items()):
-            column = self.table.column(j)
-            for v, label in enumerate(order.labels[:MOST_CHART_VALUES]):
-                parts.append((name, label, self.scan.rates(scanned & (column == v))))
-        return [
-            {
-                "attribute": name,
-                "value": value,
-                "n": told.target_n,
-                "observed": told.target_rate,
-                "expected": told.target_expected,
-            }
-            for name, value, told in parts
-            if told.target_n
-        ]
-
-    def ridge_rows(self) -> list[dict[str, Any]]:
-        """The article's best subgroup when the ridge of its logistic models is another one."""
-        return [
-            {"ridge": ridge, "score": best.score, "subgroup": self.words(best)}
-            for ridge, best in self.scan.by_ridge()
-        ]
 
 
 def histogram(scores: FloatArray, observed: float, bins: int = 40) -> list[dict[str, Any]]:

@@ -137,7 +137,7 @@ def _add_changes(tests: list[dict[str, Any]], old: Mapping[str, Any], new: Mappi
     return ""
 
 
-def _change(test: Mapping[str, Any]) -> Change | None:
+def _change(test: Mapping[str, Any]) -> GapChange | None:
     """New minus old of one gap, of ratios in logarithms; None where a side lacks limits or they are of other levels."""
     old, new = test["old"], test["new"]
     if old is None or new is None or (old["kind"], old["level"]) != (new["kind"], new["level"]):
@@ -195,7 +195,7 @@ def _answer(section: Mapping[str, Any] | None) -> dict[str, str]:
 
 # -- Whether an estimate changed between two samples of different people, from each one's estimate and limits
 # alone.
-class Change(NamedTuple):
+class GapChange(NamedTuple):
     """New minus old, with limits at the samples' own level, and the two-sided p-value of no change."""
 
     estimate: Floats
@@ -204,7 +204,7 @@ class Change(NamedTuple):
     p_value: Floats
 
 
-def change(old: tuple[ArrayLike, ...], new: tuple[ArrayLike, ...], level: float) -> Change:
+def change(old: tuple[ArrayLike, ...], new: tuple[ArrayLike, ...], level: float) -> GapChange:
     """The difference of two independent estimates from (estimate, low, high) of each.
 
     Limits are those of Zou and Donner (2008, Statistics in Medicine 27): the squares of the distances from
@@ -231,4 +231,4 @@ def change(old: tuple[ArrayLike, ...], new: tuple[ArrayLike, ...], level: float)
         root = np.where(toward_zero > 0, quantile * np.abs(estimate) / toward_zero, np.inf)
     root = np.where(estimate == 0, 0.0, root)
     p_value = np.clip(2.0 * special.ndtr(-root), 1e-300, 1.0)
-    return Change(estimate, estimate - down, estimate + up, p_value)
+    return GapChange(estimate, estimate - down, estimate + up, p_value)

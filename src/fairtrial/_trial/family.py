@@ -29,7 +29,7 @@ TONES: dict[str, Tone] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FamilyEntry:
     """One p-value of the family with its adjusted one and what it is about."""
 
     section: str
@@ -75,14 +75,14 @@ def primaries(results: Iterable[tuple[str, Result]]) -> Iterator[tuple[str, Resu
 
 def correct(
     results: Iterable[tuple[str, Result]], alpha: float, dependence: Dependence | None = None, seed: int = 0
-) -> list[Entry]:
+) -> list[FamilyEntry]:
     """Every primary p-value of the trial, adjusted together, strongest first: by Holm, or by max-T given how they
     depend on each other."""
     listed = list(primaries(results))
     p = [primary.p_value for _, _, primary in listed]
     adjusted = [float(value) for value in (holm(p) if dependence is None else max_t(p, dependence, seed))]
     entries = [
-        Entry(
+        FamilyEntry(
             section, result.kind, primary.metric, primary.subject, primary.against, float(primary.p_value), value,
             bool(value <= alpha), primary.effect, primary.low, primary.high, primary.kind, primary.n,
             result.confidence_level, primary.of_many,
@@ -120,7 +120,7 @@ def _not_borne_out(claim: Claim) -> Claim:
 
 
 def conclude(
-    entries: Sequence[Entry],
+    entries: Sequence[FamilyEntry],
     results: Sequence[tuple[str, Result]],
     alpha: float,
     unanswered: int,
@@ -141,7 +141,7 @@ def conclude(
     return Verdict(code, f"{text}{_rest(entries, unanswered)}")
 
 
-def _shown(tested: Sequence[Entry], results: Sequence[tuple[str, Result]], level: str) -> str:
+def _shown(tested: Sequence[FamilyEntry], results: Sequence[tuple[str, Result]], level: str) -> str:
     """How many tests show a disparity, and the clearest of them."""
     shown = [entry for entry in tested if entry.significant]
     tests = f"{_of(len(shown), len(tested), 'test')} {'shows' if len(shown) == 1 else 'show'}"
@@ -150,7 +150,7 @@ def _shown(tested: Sequence[Entry], results: Sequence[tuple[str, Result]], level
 
 
 def _without_finding(
-    tested: Sequence[Entry], results: Sequence[tuple[str, Result]], unanswered: int, level: str
+    tested: Sequence[FamilyEntry], results: Sequence[tuple[str, Result]], unanswered: int, level: str
 ) -> tuple[str, str]:
     """The verdict where no test shows a disparity: from the certifications, if all of them say the same."""
     certified = [result for _, result in results if shows(result.kind) == "certificate"]
@@ -202,7 +202,7 @@ def _from_certifications(certified: Sequence[Result]) -> tuple[str, str]:
     return "undetermined", text
 
 
-def _undetermined(tested: Sequence[Entry], certified: Sequence[Result], level: str) -> str:
+def _undetermined(tested: Sequence[FamilyEntry], certified: Sequence[Result], level: str) -> str:
     parts = []
     if tested:
         parts.append(
@@ -224,7 +224,7 @@ def _none_of(tests: int) -> str:
     return "The only test does not show" if tests == 1 else f"None of {tests:,} tests shows"
 
 
-def _rest(entries: Sequence[Entry], unanswered: int) -> str:
+def _rest(entries: Sequence[FamilyEntry], unanswered: int) -> str:
     text = ""
     if any(entry.significant for entry in entries if shows(entry.method) == "alternative"):
         text += " A less discriminatory alternative that is as good exists."
@@ -233,7 +233,7 @@ def _rest(entries: Sequence[Entry], unanswered: int) -> str:
     return text
 
 
-def _clearest(shown: Sequence[Entry], results: Sequence[tuple[str, Result]]) -> str:
+def _clearest(shown: Sequence[FamilyEntry], results: Sequence[tuple[str, Result]]) -> str:
     """The strongest finding that can be said in one plain sentence."""
     found = clearest(
         [entry.to_dict() for entry in shown], {section: result.estimates for section, result in results}

@@ -23,7 +23,7 @@ from fairtrial._results.column import Verdict, escape
 from fairtrial._results.masking import hidden_values, mask_entry, mask_groups, mask_result
 from fairtrial._results.result import Result
 from fairtrial._results.text import left_out_texts
-from fairtrial._trial.family import Entry, conclude, correct, corrected_claims, favourable_of
+from fairtrial._trial.family import FamilyEntry, conclude, correct, corrected_claims, favourable_of
 from fairtrial._trial.publishing.scrubbing import scrub
 from fairtrial._trial.results_file import SCHEMA
 from fairtrial._trial.spec import Section, Spec
@@ -106,7 +106,7 @@ class Trial:
         return {answer.section.id: answer.result for answer in self.answers if answer.result is not None}
 
     @cached_property
-    def family(self) -> tuple[Entry, ...]:
+    def family(self) -> tuple[FamilyEntry, ...]:
         """Every primary p-value of the trial, corrected together, strongest first."""
         return tuple(correct(self.results.items(), self.spec.run.alpha, self.dependence, self.seed))
 
@@ -132,7 +132,7 @@ class Trial:
 
     def _verdict(self, family: Sequence[Mapping[str, Any]], results: Mapping[str, Result]) -> Verdict:
         unanswered = sum(answer.status != "done" for answer in self.answers)
-        entries = [Entry(**entry) for entry in family]
+        entries = [FamilyEntry(**entry) for entry in family]
         run = self.spec.run
         return conclude(entries, list(results.items()), run.alpha, unanswered, run.correction)
 

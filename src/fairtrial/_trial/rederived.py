@@ -16,7 +16,7 @@ from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.told import label_text
 from fairtrial._metrics.values import Role, role
 from fairtrial._results.result import Result
-from fairtrial._trial.family import Entry, conclude, primaries, shows
+from fairtrial._trial.family import FamilyEntry, conclude, primaries, shows
 
 EXACT, ROUNDED = 1e-6, 0.005  # how far a number may be off: as computed, and with three digits
 LIMITED = ("rate", "difference", "ratio")  # with columns _low and _high
@@ -31,7 +31,7 @@ def contradictions(content: Mapping[str, Any]) -> list[str]:
     found += [text for name, result in results for text in _in_certificates(name, result, off)]
     found += _in_family(content, off)
     found += _left_out(content, results, off)
-    entries = [Entry(**entry) for entry in content["family"]]
+    entries = [FamilyEntry(**entry) for entry in content["family"]]
     unanswered = len(content["sections"]) - len(answered)
     correction = content["correction"]
     verdict = conclude(entries, results, correction["alpha"], unanswered, correction["method"])

@@ -28,7 +28,7 @@ from fairtrial._results.result import versions as result_versions
 from fairtrial._trial.keeping import Keeper, identity_of, section_key
 from fairtrial._trial.presets import complete
 from fairtrial._trial.publishing.making import make_plan, tells_of_few
-from fairtrial._trial.publishing.plan import Plan
+from fairtrial._trial.publishing.plan import PublishingPlan
 from fairtrial._trial.record import Answer, Status, Trial, data_facts
 from fairtrial._trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial._trial.spec.open_audit import check_sections
@@ -249,7 +249,7 @@ def _questions(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]
     return sections, notes
 
 
-def _told(plan: Plan, answers: list[Answer]) -> list[Answer]:
+def _told(plan: PublishingPlan, answers: list[Answer]) -> list[Answer]:
     """The answers that tell of nobody few, without what is about single people."""
     kept = []
     for answer in answers:
@@ -277,7 +277,7 @@ class _Runner:
     in_memory: bool
     tell: Tell
     cancel: Callable[[], bool]
-    plan: Plan | None = None
+    plan: PublishingPlan | None = None
     keeper: Keeper | None = None
     stopped: bool = False
     jobs: int = 1

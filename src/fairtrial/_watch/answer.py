@@ -16,7 +16,7 @@ from fairtrial._inference.sequential.streams import GROUP, OTHER
 from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import State, undefined
 from fairtrial._watch import sentences
-from fairtrial._watch.asked import Asked
+from fairtrial._watch.asked import WatchRequest
 from fairtrial._watch.monitor import Monitor
 from fairtrial._watch.result import WatchResult
 
@@ -26,7 +26,7 @@ NOT_YET = "nobody to compare yet"
 
 
 def answer(
-    metric: Metric, asked: Asked, monitor: Monitor, notes: tuple[Note, ...], provenance: dict[str, Any]
+    metric: Metric, asked: WatchRequest, monitor: Monitor, notes: tuple[Note, ...], provenance: dict[str, Any]
 ) -> WatchResult:
     """What the periods so far show."""
     rows = group_rows(metric, asked, monitor)
@@ -48,7 +48,7 @@ def answer(
     )
 
 
-def group_rows(metric: Metric, asked: Asked, monitor: Monitor) -> list[dict[str, Any]]:
+def group_rows(metric: Metric, asked: WatchRequest, monitor: Monitor) -> list[dict[str, Any]]:
     """One row per group: its two claims."""
     streams, rule = monitor.streams, monitor.rule
     evidence = log_evidence(streams, rule)
@@ -84,7 +84,7 @@ def group_rows(metric: Metric, asked: Asked, monitor: Monitor) -> list[dict[str,
     return rows
 
 
-def _state(asked: Asked, compared: bool, violated: bool) -> State:
+def _state(asked: WatchRequest, compared: bool, violated: bool) -> State:
     if not compared:
         return State("waiting", NOT_YET)
     if violated:
@@ -96,7 +96,7 @@ def _period(monitor: Monitor, number: int) -> str | None:
     return monitor.periods[number] if 0 <= number < len(monitor.periods) else None
 
 
-def _average_state(asked: Asked, limits: Floats, certificate: float) -> str:
+def _average_state(asked: WatchRequest, limits: Floats, certificate: float) -> str:
     """What the average gap so far allows to say; without a tolerance nothing can be certified."""
     neutral = 1.0 if asked.scale == "ratio" else 0.0
     low, high = asked.band or (neutral, neutral)
@@ -109,7 +109,7 @@ def _average_state(asked: Asked, limits: Floats, certificate: float) -> str:
     return "certified" if certified else "undetermined"
 
 
-def _rates(asked: Asked, monitor: Monitor, s: int, gap: float) -> dict[str, Any]:
+def _rates(asked: WatchRequest, monitor: Monitor, s: int, gap: float) -> dict[str, Any]:
     """Means of both sides, weighted as the average gap is, so that the gap is their difference or ratio."""
     streams, target = monitor.streams, asked.target
     weight = float(streams.weight[s])
@@ -129,7 +129,7 @@ def _rates(asked: Asked, monitor: Monitor, s: int, gap: float) -> dict[str, Any]
     return {**common, "rate": rate, "target_rate": other}
 
 
-def _gap_cells(asked: Asked, gap: float, limits: Floats) -> dict[str, Any]:
+def _gap_cells(asked: WatchRequest, gap: float, limits: Floats) -> dict[str, Any]:
     width = asked.width if asked.scale == "difference" else 1.0
     names = ("difference", "ratio") if asked.scale == "difference" else ("ratio", "difference")
     shown = {
@@ -144,7 +144,7 @@ def _limit(value: float) -> Any:
     return value if math.isfinite(value) else undefined(NO_LIMIT)
 
 
-def _details(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _details(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]]) -> dict[str, Any]:
     periods = monitor.periods
     return {
         "label": asked.label,
@@ -189,7 +189,7 @@ def _changes(monitor: Monitor, rows: list[dict[str, Any]]) -> list[dict[str, Any
     ]
 
 
-def _windows(asked: Asked, monitor: Monitor) -> list[dict[str, Any]]:
+def _windows(asked: WatchRequest, monitor: Monitor) -> list[dict[str, Any]]:
     """Finished windows, each with its own claim for each group."""
     found = []
     for first, last, said in monitor.windows:
@@ -210,14 +210,14 @@ def _windows(asked: Asked, monitor: Monitor) -> list[dict[str, Any]]:
     return found
 
 
-def _look(asked: Asked, look: list[float]) -> dict[str, float | None]:
+def _look(asked: WatchRequest, look: list[float]) -> dict[str, float | None]:
     """One look in the values' own unit; None where there was nothing to see."""
     width = asked.width if asked.scale == "difference" else 1.0
     values = [value * width if math.isfinite(value) else None for value in look[:3]]
     return {**dict(zip(("estimate", "low", "high"), values, strict=True)), "log_e": look[3]}
 
 
-def _history(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _history(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every look, thinned evenly where there were very many."""
     looks = monitor.history
     numbers = sorted({round(place) for place in np.linspace(0, len(looks) - 1, MOST_POINTS)}) if looks else []

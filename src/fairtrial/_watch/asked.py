@@ -17,7 +17,7 @@ SIDES = {"below": 0, "above": 1, "differs": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class WatchRequest:
     """The question as its state records it; `to_dict` is the first line's content."""
 
     metric: Mapping[str, Any]

@@ -15,7 +15,7 @@ from fairtrial._compare.known_outcomes import left_out_details, left_out_notes
 from fairtrial._errors import Fault, InputError, Note
 from fairtrial._labels import MISSING
 from fairtrial._metrics.metric import Metric
-from fairtrial._watch.asked import WHO, Asked, period_order
+from fairtrial._watch.asked import WHO, WatchRequest, period_order
 from fairtrial._work import generator
 
 SPLIT = 64
@@ -24,7 +24,9 @@ SPLIT = 64
 class Counter:
     """From an audit to what its batch adds; `cells` are those of its grouping query, None where rows are read."""
 
-    def __init__(self, audit: Audit, metric: Metric, asked: Asked, salt: str, cells: Cells | None) -> None:
+    def __init__(
+        self, audit: Audit, metric: Metric, asked: WatchRequest, salt: str, cells: Cells | None
+    ) -> None:
         self.audit, self.metric, self.asked, self.salt = audit, metric, asked, salt
         names = (*asked.cell_attributes, asked.period)
         if audit.unit is None and (cells is None or cells.attributes != names):
@@ -58,14 +60,14 @@ def _digest(content: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _check_cells(asked: Asked, cells: Cells, metric: Metric) -> None:
+def _check_cells(asked: WatchRequest, cells: Cells, metric: Metric) -> None:
     there = cells.count[metric.name] > 0
     if there.any():
         low, high = cells.low[metric.name][there], cells.high[metric.name][there]
         check_values(asked, float(low.min()), float(high.max()))
 
 
-def check_values(asked: Asked, low: float, high: float) -> None:
+def check_values(asked: WatchRequest, low: float, high: float) -> None:
     """Refuse values outside the bounds that were stated: bets on them would not be bounded."""
     if asked.bounds is None or not (low < asked.bounds[0] or high > asked.bounds[1]):
         return
@@ -73,7 +75,7 @@ def check_values(asked: Asked, low: float, high: float) -> None:
     raise InputError(WHO, Fault("bounds", required, cure="state bounds that no value can ever pass"))
 
 
-def _scaled(asked: Asked, n: Floats, total: Floats, m2: Floats) -> Floats:
+def _scaled(asked: WatchRequest, n: Floats, total: Floats, m2: Floats) -> Floats:
     """Rows, sum and sum of squares of the values, brought to [0, 1]; binary ones are their own squares."""
     if asked.binary:
         return np.stack([n, total, total], axis=1)
@@ -83,7 +85,7 @@ def _scaled(asked: Asked, n: Floats, total: Floats, m2: Floats) -> Floats:
     return np.stack([n, n * centred, m2 / width**2 + n * centred**2], axis=1)
 
 
-def _from_cells(cells: Cells, metric: Metric, asked: Asked) -> list[dict[str, Any]]:
+def _from_cells(cells: Cells, metric: Metric, asked: WatchRequest) -> list[dict[str, Any]]:
     """Cells of the grouping query, by period in its order."""
     n = cells.count[metric.name].astype(np.float64)
     values = _scaled(asked, n, cells.total[metric.name], cells.m2[metric.name])
@@ -115,7 +117,7 @@ def _plain(value: float) -> float | int:
 
 # -- row by row: repeated people, and the first period of real values -------------------------------------------
 def _from_rows(
-    audit: Audit, metric: Metric, asked: Asked, salt: str, seen: set[str], first: bool
+    audit: Audit, metric: Metric, asked: WatchRequest, salt: str, seen: set[str], first: bool
 ) -> tuple[list[dict[str, Any]], list[str], list[Note]]:
     unit = (
         () if audit.unit is None else (audit.unit,)
@@ -165,7 +167,9 @@ def _ranks(labels: tuple[str, ...]) -> Ints:
     return ranks
 
 
-def _grouped(rows: Rows, metric: Metric, asked: Asked, used: Bools, split: bool) -> list[dict[str, Any]]:
+def _grouped(
+    rows: Rows, metric: Metric, asked: WatchRequest, used: Bools, split: bool
+) -> list[dict[str, Any]]:
     """The rows used, as cells; of the first period of real values some rows come first, to teach a centre."""
     names = (*asked.cell_attributes, asked.period)
     codes = np.stack([rows.attributes[name].codes[used] for name in names], axis=1)
@@ -181,7 +185,7 @@ def _grouped(rows: Rows, metric: Metric, asked: Asked, used: Bools, split: bool)
     return _periods(texts[-1], texts[:-1], parts)
 
 
-def _teaching(rows: Rows, cell: Ints, periods: Any, asked: Asked) -> Bools:
+def _teaching(rows: Rows, cell: Ints, periods: Any, asked: WatchRequest) -> Bools:
     """About the square root of the first period's rows of each cell, drawn by lot."""
     earliest = min((str(label) for label in periods), key=period_order)
     lot = generator(0, f"watch teaching {rows.digest}").permutation(len(cell))
@@ -194,7 +198,7 @@ def _teaching(rows: Rows, cell: Ints, periods: Any, asked: Asked) -> Bools:
     return chosen
 
 
-def _moments(asked: Asked, cell: Ints, values: Floats, cells: int) -> Floats:
+def _moments(asked: WatchRequest, cell: Ints, values: Floats, cells: int) -> Floats:
     n = np.bincount(cell, minlength=cells).astype(np.float64)
     total = np.bincount(cell, values, minlength=cells).astype(np.float64)
     mean = np.divide(total, n, out=np.zeros_like(total), where=n > 0)

@@ -16,7 +16,7 @@ from fairtrial._inference.sequential.claims import estimates, interval, log_cert
 from fairtrial._inference.sequential.families import opening_weights
 from fairtrial._inference.sequential.streams import Rule, Streams, begin_window, joined, new_streams, select
 from fairtrial._metrics.groups import Group
-from fairtrial._watch.asked import Asked, inside, period_order
+from fairtrial._watch.asked import WatchRequest, inside, period_order
 
 HISTORY = 48  # streams of which every look is kept for the charts
 REMEMBERED = 26  # closed periods whose first rows are kept, to compare late ones with
@@ -29,11 +29,11 @@ class Monitor:
 
     Parameters
     ----------
-    asked : Asked
+    asked : WatchRequest
         The question.
     """
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: WatchRequest) -> None:
         self.asked, self.rule = asked, asked.rule
         self.groups: list[Group] = []
         self.opening = 0  # groups of the first batch

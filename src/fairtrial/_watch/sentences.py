@@ -10,7 +10,7 @@ from fairtrial._errors import Note, notes_where
 from fairtrial._results.column import Verdict, scalar
 from fairtrial._results.masking import people_told
 from fairtrial._results.text import counted, format_value
-from fairtrial._watch.asked import Asked
+from fairtrial._watch.asked import WatchRequest
 from fairtrial._watch.monitor import Monitor
 from fairtrial._watch.result import WatchResult
 
@@ -32,11 +32,11 @@ class Said:
         return [text for text in (self.change, *self.more) if text]
 
 
-def _people(asked: Asked) -> str:
+def _people(asked: WatchRequest) -> str:
     return " of these people" if asked.repeated == "these people" else ""
 
 
-def _band(asked: Asked) -> str:
+def _band(asked: WatchRequest) -> str:
     if asked.band is None:
         return ""
     if asked.scale == "ratio":
@@ -44,13 +44,13 @@ def _band(asked: Asked) -> str:
     return f"{band_words(asked.band, asked.binary)} of"
 
 
-def question(asked: Asked) -> str:
+def question(asked: WatchRequest) -> str:
     """'Does the false positive rate of every group stay within 5.0 points of everyone else?'."""
     within = f"stay within {_band(asked)}" if asked.band else "stay that of"
     return f"Does the {asked.label} of every group {within} {asked.target.label}?"
 
 
-def null(asked: Asked) -> str:
+def null(asked: WatchRequest) -> str:
     inside = f"within {_band(asked)} {asked.target.label}" if asked.band else f"that of {asked.target.label}"
     return (
         f"To be violated: in every period so far every group's {asked.label} was {inside}. "
@@ -58,7 +58,7 @@ def null(asked: Asked) -> str:
     )
 
 
-def _chance(asked: Asked) -> str:
+def _chance(asked: WatchRequest) -> str:
     return f"looking as often as you like, the chance of ever saying this wrongly is at most {100 * asked.alpha:.3g}%"
 
 
@@ -67,7 +67,9 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-def reading(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], details: dict[str, Any]) -> Said:
+def reading(
+    asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]], details: dict[str, Any]
+) -> Said:
     """Every sentence, each about one claim."""
     return Said(
         _any_period(asked, rows, details),
@@ -77,7 +79,7 @@ def reading(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], details:
     )
 
 
-def _any_period(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) -> str:
+def _any_period(asked: WatchRequest, rows: list[dict[str, Any]], details: dict[str, Any]) -> str:
     """The every-period claim of all groups together; for real values that of the average takes its place."""
     since = details["joint"]["since"]
     if since is None:
@@ -90,7 +92,7 @@ def _any_period(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any
     return f"{when} the {asked.label} of {who}{_people(asked)} was {outside}; {_chance(asked)}"
 
 
-def _list(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) -> list[str]:
+def _list(asked: WatchRequest, rows: list[dict[str, Any]], details: dict[str, Any]) -> list[str]:
     """Which groups; another claim, with another error, than that there are any."""
     if len(rows) < 2 or details["joint"]["since"] is None:
         return []
@@ -102,14 +104,14 @@ def _list(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) -> 
     return [f"Listed for it at this look: {_listed(found)}; {share}."]
 
 
-def _told(asked: Asked, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _told(asked: WatchRequest, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows whose average gap is known, the widest first."""
     known = [row for row in rows if row["average_state"] is not None and scalar(row[asked.scale]) is not None]
     neutral = 1.0 if asked.scale == "ratio" else 0.0
     return sorted(known, key=lambda line: -abs(scalar(line[asked.scale]) - neutral))
 
 
-def _average(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) -> str:
+def _average(asked: WatchRequest, rows: list[dict[str, Any]], details: dict[str, Any]) -> str:
     """The average claim, of the group whose gap is the widest."""
     told = _told(asked, rows)
     if not told:
@@ -132,7 +134,7 @@ def _shown(cell: Any, kind: Any) -> str:
     return "no limit" if value is None else format_value(value, kind)
 
 
-def _change(asked: Asked, details: dict[str, Any]) -> str:
+def _change(asked: WatchRequest, details: dict[str, Any]) -> str:
     if asked.reference is None:
         return ""
     first, last = asked.reference
@@ -149,7 +151,7 @@ def _change(asked: Asked, details: dict[str, Any]) -> str:
     )
 
 
-def _window_sentences(asked: Asked, details: dict[str, Any]) -> list[str]:
+def _window_sentences(asked: WatchRequest, details: dict[str, Any]) -> list[str]:
     windows = details["windows"]
     if not windows:
         return []
@@ -178,7 +180,7 @@ def _late(monitor: Monitor, details: dict[str, Any]) -> list[str]:
     ]
 
 
-def verdict(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Said) -> Verdict:
+def verdict(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]], said: Said) -> Verdict:
     """The code and one sentence with one claim."""
     code, text = _found(asked, monitor, rows, said)
     if monitor.late_evidence() >= monitor.rule.level:
@@ -186,13 +188,13 @@ def verdict(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Sa
     return Verdict(code, text)
 
 
-def average_told(asked: Asked, rows: list[dict[str, Any]], said: Said) -> dict[str, Any]:
+def average_told(asked: WatchRequest, rows: list[dict[str, Any]], said: Said) -> dict[str, Any]:
     """The sentence on the average with the fewest people that its numbers tell of, by which masking goes."""
     fewest = [people_told(row, WatchResult.columns) for row in _told(asked, rows)[:1]]
     return {"text": said.average, "n": min((count for count in fewest if count), default=0)}
 
 
-def _found(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Said) -> tuple[str, str]:
+def _found(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]], said: Said) -> tuple[str, str]:
     if said.any_period:
         return "violated", f"violated: {said.any_period}"
     if monitor.streams.alarm[:, 0].max(initial=-1) >= 0:
@@ -236,7 +238,7 @@ def _came_late(rows: int) -> str:
     return f"{rows:,} rows came after their period was closed, and were"
 
 
-def notes(asked: Asked, monitor: Monitor) -> list[Note]:
+def notes(asked: WatchRequest, monitor: Monitor) -> list[Note]:
     """What a reader must know of these claims."""
     wait = int(monitor.streams.longest.max(initial=0))
     open_ = sorted(monitor.waiting)

@@ -11,7 +11,7 @@ import numpy as np
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.sequential.streams import Streams
 from fairtrial._metrics.groups import Group
-from fairtrial._watch.asked import Asked
+from fairtrial._watch.asked import WatchRequest
 from fairtrial._watch.monitor import PARTS, Cells, Monitor, cells_of
 
 VERSION = 1
@@ -45,7 +45,7 @@ def to_arrays(monitor: Monitor) -> dict[str, Any]:
     return {**arrays, "people": people, "sums": monitor.sums, "reference": monitor.reference}
 
 
-def from_arrays(asked: Asked, arrays: Mapping[str, Any]) -> Monitor | None:
+def from_arrays(asked: WatchRequest, arrays: Mapping[str, Any]) -> Monitor | None:
     """The watch again; None from another version of the snapshot."""
     facts = json.loads(str(arrays["facts"]))
     if facts["version"] != VERSION:

@@ -20,7 +20,7 @@ from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metric
 from fairtrial._results.output import check_output_file
 from fairtrial._watch.answer import answer
-from fairtrial._watch.asked import WHO, Asked, check_reference
+from fairtrial._watch.asked import WHO, WatchRequest, check_reference
 from fairtrial._watch.counting import Counter, roles_of
 from fairtrial._watch.monitor import Monitor
 from fairtrial._watch.result import WatchResult
@@ -106,7 +106,7 @@ def _counted_before(batch: dict[str, Any], monitor: Monitor) -> Note | None:
     return Note("nothing-new", "No row of this batch counts: the state is as it was.")
 
 
-def restore(file: StateFile, asked: Asked) -> tuple[Monitor, str]:
+def restore(file: StateFile, asked: WatchRequest) -> tuple[Monitor, str]:
     """The watch as its state has it, and what makes the names of its people unreadable."""
     if not file.bodies:
         return Monitor(asked), secrets.token_hex(16)
@@ -124,7 +124,7 @@ def restore(file: StateFile, asked: Asked) -> tuple[Monitor, str]:
 
 
 # -- the question -----------------------------------------------------------------------------------------------
-def question(audit: Audit, metric: Metric, chosen: Options) -> tuple[Asked, Cells | None]:
+def question(audit: Audit, metric: Metric, chosen: Options) -> tuple[WatchRequest, Cells | None]:
     """The options, checked against the data, and the batch's cells where the checks have them."""
     refuse_selective(WHO, audit, [metric])
     audit.check_column(WHO, "period", chosen.period)
@@ -135,7 +135,7 @@ def question(audit: Audit, metric: Metric, chosen: Options) -> tuple[Asked, Cell
     attributes, groups = _compared(audit, chosen)
     binary = _is_binary(audit, metric, chosen)
     bounds = _bounds(metric, chosen, binary)
-    asked = Asked(
+    asked = WatchRequest(
         metric=metric.to_dict(), label=metric.label, roles=roles_of(audit), attributes=attributes, groups=groups,
         depth=chosen.depth, target=target, scale=chosen.scale, band=_band(metric, chosen, binary),
         direction=chosen.direction, period=chosen.period, bounds=bounds, waiting=chosen.waiting,
@@ -218,7 +218,7 @@ def _band(metric: Metric, chosen: Options, binary: bool) -> tuple[float, float] 
     return float(low), float(high)
 
 
-def _check(audit: Audit, asked: Asked) -> None:
+def _check(audit: Audit, asked: WatchRequest) -> None:
     """Faults that show only when the parts are put together."""
     faults = Faults(WHO)
     if asked.scale == "ratio" and asked.target.kind == "overall":

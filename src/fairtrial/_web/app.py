@@ -28,7 +28,7 @@ from fairtrial._web.guard import FAULT_POLICY as POLICY
 from fairtrial._web.guard import Guard, fault_page, wants_page
 from fairtrial._web.jobs import Jobs
 from fairtrial._web.look import looked_at
-from fairtrial._web.settings import MEGABYTE, Settings
+from fairtrial._web.settings import MEGABYTE, ServerSettings
 from fairtrial._web.specs import page_form
 from fairtrial._web.store import Missing, Store, digest_of, kind_of
 from fairtrial._web.view_routes import add_views
@@ -38,7 +38,7 @@ KEPT_AT = re.compile(r"'?[^\s']*/files/[0-9a-f]{16}/data[.\w]*'?")
 KINDS = {"js": "text/javascript", "css": "text/css"}
 
 
-def create_app(settings: Settings) -> Any:
+def create_app(settings: ServerSettings) -> Any:
     """The whole application, behind its guard."""
     store = Store(settings.home)
     jobs = Jobs(store, settings)
@@ -95,7 +95,7 @@ def _add_errors(app: FastAPI) -> None:
         return said(501 if isinstance(error, MissingExtra) else 422, *str(error).splitlines())
 
 
-def _add_about(app: FastAPI, settings: Settings) -> None:
+def _add_about(app: FastAPI, settings: ServerSettings) -> None:
     @cache
     def declared() -> dict[str, Any]:
         questions = [
@@ -146,7 +146,7 @@ def _add_page(app: FastAPI) -> None:
 Text = Annotated[str, Body(embed=True, max_length=4_000)]
 
 
-def add_files(app: FastAPI, store: Store, settings: Settings) -> None:
+def add_files(app: FastAPI, store: Store, settings: ServerSettings) -> None:
     """Add them to the application."""
 
     @app.post("/api/files", status_code=201)
@@ -204,7 +204,7 @@ class Unreadable(Exception):
         self.status, self.faults = status, faults
 
 
-async def receive(store: Store, settings: Settings, name: str, body: AsyncIterator[bytes]) -> str:
+async def receive(store: Store, settings: ServerSettings, name: str, body: AsyncIterator[bytes]) -> str:
     """Store what is uploaded; nothing is kept of a file that is too large or cannot be read."""
     kind = kind_of(name)
     identity = store.files.make(name=Path(name).name[-120:], stored=f"data{kind}")
@@ -273,7 +273,7 @@ def _bundled(place: str) -> dict[str, Any]:
     return {"digest": digest_of(Path(place)), "seen": looked_at(Path(place))}
 
 
-def local_file(store: Store, settings: Settings, name: str) -> str:
+def local_file(store: Store, settings: ServerSettings, name: str) -> str:
     """A file of the folder that was named when the server started; nothing outside it."""
     if settings.folder is None:
         cure = "start the server with --folder"
@@ -299,7 +299,7 @@ def local_file(store: Store, settings: Settings, name: str) -> str:
 OPENED_IN_PLACE = (".csv", ".csv.gz", ".tsv", ".parquet")
 
 
-def listed_files(settings: Settings) -> list[str]:
+def listed_files(settings: ServerSettings) -> list[str]:
     """The files of the folder that can be opened."""
     folder = settings.folder
     found = [] if folder is None else sorted(path.name for path in folder.iterdir() if path.is_file())

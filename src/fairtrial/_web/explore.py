@@ -36,7 +36,7 @@ PLAIN = {"decision", "outcome", "score", "threshold", "groups", "positive", "fav
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LookRequest:
     """What is to be seen."""
 
     metric: str
@@ -48,7 +48,7 @@ class Asked:
     sizes: bool = True  # and how many more people whoever is undetermined would need, which takes longest
 
 
-class Explorer:
+class RatesExplorer:
     """Keeps a few audits open, where it can as counts of people alike: moving a slider reads no row again."""
 
     def __init__(self) -> None:
@@ -56,13 +56,13 @@ class Explorer:
         self.rates: WeakKeyDictionary[Audit, dict[str, Any]] = WeakKeyDictionary()
         self.lock = Lock()
 
-    def see(self, content: Mapping[str, Any], place: Path, asked: Asked) -> dict[str, Any]:
+    def see(self, content: Mapping[str, Any], place: Path, asked: LookRequest) -> dict[str, Any]:
         """The answers of `measure` and, with a tolerance, of `certify`, masked as the report masks them."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FairtrialWarning)  # the answers' notes say the same
             return self._seen(content, place, asked)
 
-    def _seen(self, content: Mapping[str, Any], place: Path, asked: Asked) -> dict[str, Any]:
+    def _seen(self, content: Mapping[str, Any], place: Path, asked: LookRequest) -> dict[str, Any]:
         from fairtrial._compare.needed import without_sizes  # with scipy, which a start does without
 
         audit = self.audit(content, place, asked)
@@ -83,7 +83,7 @@ class Explorer:
             answer["needed"] = more_people(answer["certify"]["estimates"]) if asked.sizes else []
         return answer
 
-    def _rates(self, audit: Audit, asked: Asked) -> Any:
+    def _rates(self, audit: Audit, asked: LookRequest) -> Any:
         """The rates, which another tolerance or scale leaves as they are."""
         with self.lock:
             known = self.rates.setdefault(audit, {})
@@ -92,7 +92,7 @@ class Explorer:
             known[name] = measure(audit, asked.metric, by=list(asked.by), target=asked.target)
         return known[name]
 
-    def audit(self, content: Mapping[str, Any], place: Path, asked: Asked) -> Audit:
+    def audit(self, content: Mapping[str, Any], place: Path, asked: LookRequest) -> Audit:
         """The audit of the spec's data, with the threshold in place of its own."""
         data = {name: value for name, value in content["data"].items() if name not in (*WHERE, "features")}
         cut = asked.threshold is not None and bool(data.get("score"))
@@ -135,7 +135,7 @@ def _told(result: Any, below: int) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name != "provenance"}
 
 
-def _opened(data: dict[str, Any], place: Path, asked: Asked, *, counts: bool) -> Audit:
+def _opened(data: dict[str, Any], place: Path, asked: LookRequest, *, counts: bool) -> Audit:
     names = [name for role in ROLES if (name := data.get(role))]
     columns = tuple(dict.fromkeys([*names, *listed(data.get("groups")), *asked.by]))
     rows = _counted(place, columns, data.get("outcome")) if counts else None

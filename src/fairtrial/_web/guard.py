@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from fairtrial._results.charts.page import security_policy
-from fairtrial._web.settings import MEGABYTE, Settings
+from fairtrial._web.settings import MEGABYTE, ServerSettings
 
 # -- Connections that ask for nothing are ended, so that they keep nobody else out.
 MOST_CONNECTIONS = 500
@@ -63,7 +63,7 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 class Guard:
     """An ASGI application in front of another: refuses, or lets through and adds the headers that keep a page safe."""
 
-    def __init__(self, app: Any, settings: Settings) -> None:
+    def __init__(self, app: Any, settings: ServerSettings) -> None:
         self.app, self.settings = app, settings
         self.tickets = {settings.ticket}
         self.open = 0  # requests that are being answered, streams of events among them

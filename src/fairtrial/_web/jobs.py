@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial._errors import Fault, InputError
-from fairtrial._web.settings import Settings
+from fairtrial._web.settings import ServerSettings
 from fairtrial._web.store import Missing, Store, now
 from fairtrial._work.memory import limit_memory
 
@@ -25,7 +25,7 @@ PATIENCE = 10.0  # seconds that a process has to end after it was asked to
 STOPPED = "The server was stopped. Run it again to go on."
 
 
-class Progress:
+class JobProgress:
     """The last thing said of each question, numbered as it came: a page that comes back is told where all stand."""
 
     def __init__(self) -> None:
@@ -47,14 +47,14 @@ class Progress:
 class Jobs:
     """Runs audits; a crash of one is an answer of that one alone."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: ServerSettings) -> None:
         self.store, self.settings = store, settings
         self.lock = threading.RLock()  # held while a process is started, so pages are told without it
         self.telling = threading.Lock()
         self.waiting: deque[str] = deque()
         self.running: dict[str, subprocess.Popen[str]] = {}
         self.ended_by: dict[str, str] = {}  # "cancelled" or "late": why a process was ended from here
-        self.progress: dict[str, Progress] = {}
+        self.progress: dict[str, JobProgress] = {}
         self.closed = False
         for meta in store.audits.all():  # a server that was stopped left them behind
             if meta.get("stage") in OPEN:
@@ -74,7 +74,7 @@ class Jobs:
             self.store.audits.change(identity, stage="queued", error="", verdict=None, seconds={})
             self.ended_by.pop(identity, None)
             with self.telling:
-                self.progress[identity] = Progress()
+                self.progress[identity] = JobProgress()
             self._pass_on(identity, {"what": "queued", "text": ""})
             self.waiting.append(identity)
             self._start_next()

@@ -23,7 +23,7 @@ def own_folder() -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ServerSettings:
     """Where it listens, who may come in, and how much one audit may use."""
 
     host: str = "127.0.0.1"

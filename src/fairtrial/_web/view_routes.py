@@ -20,7 +20,7 @@ from fairtrial._results.charts.theme import FONT
 from fairtrial._trial import load_results
 from fairtrial._trial.difference import difference
 from fairtrial._web import views
-from fairtrial._web.explore import Asked, Explorer, listed, table_rows
+from fairtrial._web.explore import LookRequest, RatesExplorer, listed, table_rows
 from fairtrial._web.guard import REPORT_POLICY
 from fairtrial._web.jobs import Jobs
 from fairtrial._web.specs import EXPLORATORY, as_code, with_source
@@ -61,13 +61,13 @@ class Results:
 def add_views(app: FastAPI, store: Store, jobs: Jobs) -> None:
     """Add them to the application; the general address of a view comes last."""
     results = Results(store)
-    _add_exploring(app, store, Explorer())
+    _add_exploring(app, store, RatesExplorer())
     _add_comparing(app, store, results)
     _add_taking_away(app, store)
     _add_finished(app, results)
 
 
-def _add_exploring(app: FastAPI, store: Store, explorer: Explorer) -> None:
+def _add_exploring(app: FastAPI, store: Store, explorer: RatesExplorer) -> None:
     @app.get("/audits/{identity}/explore.json")
     def explore(
         identity: str, metric: Name = "selection_rate", by: Annotated[list[str] | None, Query()] = None,
@@ -83,7 +83,7 @@ def _add_exploring(app: FastAPI, store: Store, explorer: Explorer) -> None:
         place = store.look_path(meta["file"])
         content = with_source(meta["content"], place, None)
         compared = tuple(by or listed(content["data"].get("groups")))
-        asked = Asked(metric, compared, _target(target), threshold, tolerance, scale, sizes)
+        asked = LookRequest(metric, compared, _target(target), threshold, tolerance, scale, sizes)
         return {"exploratory": meta["exploratory"], **explorer.see(content, place, asked)}
 
     @app.get("/audits/{identity}/explore.csv")

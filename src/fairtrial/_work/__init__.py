@@ -49,7 +49,7 @@ def announce(text: str) -> bool:
     return True
 
 
-class Store(Protocol):
+class BatchStore(Protocol):
     """Where finished batches are kept."""
 
     def load(self, key: str) -> Arrays | None: ...
@@ -121,7 +121,7 @@ class Session:
     jobs: int = 1
     progress: Callable[[Progress], None] | None = None
     cancel: Callable[[], bool] | None = None
-    store: Store | None = field(default=None)
+    store: BatchStore | None = field(default=None)
 
 
 _session: ContextVar[Session] = ContextVar("fairtrial_session", default=Session())  # noqa: B039
@@ -133,7 +133,7 @@ def session(
     jobs: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: Callable[[], bool] | None = None,
-    store: Store | None = None,
+    store: BatchStore | None = None,
 ) -> Iterator[Session]:
     """Set jobs, progress, cancel and store for every loop run inside the `with` block."""
     current = _session.get()
@@ -168,7 +168,7 @@ def map_batches(
     jobs: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: Callable[[], bool] | None = None,
-    store: Store | None = None,
+    store: BatchStore | None = None,
     prefer: Literal["threads", "processes"] = "threads",
 ) -> Arrays:
     """Run `task(range, generator)` over 0..n-1 in batches and return its arrays joined in order.
@@ -208,7 +208,7 @@ class _Loop:
     seed: int
     batch_size: int
     key: str
-    store: Store
+    store: BatchStore
     progress: Callable[[Progress], None] | None
     cancel: Callable[[], bool] | None
 

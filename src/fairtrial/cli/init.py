@@ -86,7 +86,7 @@ def init(
     """Look at a data file and write a commented audit.toml."""
     target = _target(out, force)
     labels = tuple(positive or ())
-    named = Named(decision, outcome, score, cut, tuple(group or ()), favourable, missing, labels)
+    named = GivenRoles(decision, outcome, score, cut, tuple(group or ()), favourable, missing, labels)
     named.check(preset)
     if not yes and not named.given and not sys.stdin.isatty():
         cure = Words(
@@ -112,7 +112,7 @@ def init(
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class GivenRoles:
     """The parts that were named on the command line; the others are guessed."""
 
     decision: str | None

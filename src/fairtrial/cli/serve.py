@@ -42,7 +42,7 @@ def serve(
     """Audit files in the browser; nothing leaves this machine."""
     if any(find_spec(name) is None for name in ("fastapi", "uvicorn")):
         raise MissingExtra("serve: needs the extra 'web': pip install 'fairtrial[web]'.")
-    from fairtrial._web.settings import MEGABYTE, Settings, check_open
+    from fairtrial._web.settings import MEGABYTE, ServerSettings, check_open
 
     check_open(host, token, no_auth=no_auth)
     if folder is not None and not Path(folder).is_dir():
@@ -50,7 +50,7 @@ def serve(
     listening = _listen(host, port)
     chosen: dict[str, Any] = {} if token is None and not no_auth else {"token": token}
     chosen |= {"home": Path(home)} if home is not None else {}
-    settings = Settings(
+    settings = ServerSettings(
         host=host, port=listening.getsockname()[1], folder=None if folder is None else Path(folder), most_running=jobs,
         most_upload=upload * MEGABYTE, most_memory=memory * MEGABYTE, most_seconds=60 * minutes, **chosen,
     )  # fmt: skip

@@ -15,8 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import Codes, FloatArray, IntArray, as_codes, empty_codes
-from fairtrial._scan.solver.scan_table import ScanTable, totals
+from fairtrial._scan.solver.scan_table import (
+    Codes,
+    FloatArray,
+    IntArray,
+    ScanTable,
+    as_codes,
+    empty_codes,
+    totals,
+)
 
 LIMIT = 0.45
 RIDGE = 0.3
@@ -31,7 +38,7 @@ _COMPILED_FROM = 50_000_000  # cells × blocks from which the loops are compiled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cells:
+class ScannedCells:
     """Covariates of every scanned cell: attributes with their numbers of values, and a smooth of the score."""
 
     codes: IntArray | Codes
@@ -50,7 +57,7 @@ class Cells:
         return size > SMALL_TABLE and self.people < THIN * size
 
     @classmethod
-    def of(cls, table: ScanTable) -> Cells:
+    def of(cls, table: ScanTable) -> ScannedCells:
         scanned = table.cell_scanned
         codes, arity = table.x_codes[table.cell_x[scanned]], table.arity
         smooth = None
@@ -87,7 +94,7 @@ def fit_class(table: ScanTable) -> Fit:
     """ê = P(A=1 | X, C) among the scanned people; sees class, X and C only."""
     scanned = table.cell_scanned
     people, inside = table.per_cell(table.atom_total)[scanned], table.per_cell(table.atom_protected)[scanned]
-    cells = Cells.of(table)
+    cells = ScannedCells.of(table)
     return _whole(table, cells, _selected(cells, people, inside, real=False))
 
 
@@ -96,11 +103,11 @@ def fit_event(table: ScanTable) -> Fit:
     scanned = table.cell_scanned
     people = table.per_cell(table.atom_total)[scanned]
     events = table.per_cell(table.atom_total * table.atom_event)[scanned]
-    cells = Cells.of(table)
+    cells = ScannedCells.of(table)
     return _whole(table, cells, _selected(cells, people, events, real=table.real_valued))
 
 
-def _whole(table: ScanTable, cells: Cells, found: tuple[FloatArray, list[tuple[int, ...]]]) -> Fit:
+def _whole(table: ScanTable, cells: ScannedCells, found: tuple[FloatArray, list[tuple[int, ...]]]) -> Fit:
     rates = np.full(len(table.cell_x), 0.5)
     rates[table.cell_scanned] = found[0]
     thin = sum(
@@ -110,7 +117,7 @@ def _whole(table: ScanTable, cells: Cells, found: tuple[FloatArray, list[tuple[i
 
 
 def _selected(
-    cells: Cells, trials: FloatArray, successes: FloatArray, *, real: bool
+    cells: ScannedCells, trials: FloatArray, successes: FloatArray, *, real: bool
 ) -> tuple[FloatArray, list[tuple[int, ...]]]:
     chosen: list[tuple[int, ...]] = []
     start = np.zeros(0)
@@ -129,7 +136,7 @@ def _selected(
 
 
 def _tests(
-    cells: Cells, chosen: list[tuple[int, ...]], residual: FloatArray, weight: FloatArray
+    cells: ScannedCells, chosen: list[tuple[int, ...]], residual: FloatArray, weight: FloatArray
 ) -> Iterator[tuple[float, float, tuple[int, ...]]]:
     """p times the number of blocks of its order, of every block that is not in a chosen one.
 
@@ -158,7 +165,7 @@ def _log_tail(chi: float, freedom: int) -> float:
 
 
 def _statistics(
-    cells: Cells, attributes: list[int], residual: FloatArray, weight: FloatArray
+    cells: ScannedCells, attributes: list[int], residual: FloatArray, weight: FloatArray
 ) -> Callable[[tuple[int, ...]], tuple[float, int]]:
     """χ² of a block and the cells of its table that somebody is in; of very many blocks all are made at once."""
     if cells.wide:
@@ -186,14 +193,18 @@ def _statistics(
     return one
 
 
-def _block_index(cells: Cells, block: tuple[int, ...]) -> tuple[IntArray, int]:
+def _block_index(cells: ScannedCells, block: tuple[int, ...]) -> tuple[IntArray, int]:
     arity = tuple(int(cells.arity[j]) for j in block)
     index = np.ravel_multi_index(tuple(cells.codes[:, j] for j in block), arity)
     return np.asarray(index, dtype=np.int64), int(np.prod(arity))
 
 
 def _fit(
-    cells: Cells, blocks: list[tuple[int, ...]], trials: FloatArray, successes: FloatArray, start: FloatArray
+    cells: ScannedCells,
+    blocks: list[tuple[int, ...]],
+    trials: FloatArray,
+    successes: FloatArray,
+    start: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Ridge logistic regression by Newton's steps; coefficients of blocks that came later start at 0."""
     if cells.wide and cells.smooth is None:
@@ -220,17 +231,21 @@ def _fit(
 
 
 def _fit_wide(
-    cells: Cells, blocks: list[tuple[int, ...]], trials: FloatArray, successes: FloatArray, start: FloatArray
+    cells: ScannedCells,
+    blocks: list[tuple[int, ...]],
+    trials: FloatArray,
+    successes: FloatArray,
+    start: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """The same by compiled loops over the columns that each cell has."""
-    from fairtrial._scan.solver.wide_blocks import Counts, Design, fit_indicators
+    from fairtrial._scan.solver.wide_blocks import Counts, IndicatorDesign, fit_indicators
 
     tables = [_block_index(cells, block) for block in blocks]
     sizes = (*cells.arity.tolist(), *(size for _, size in tables))
     codes = empty_codes(len(cells.codes), len(sizes), max(sizes))
     for place, index in enumerate([*cells.codes.T, *(index for index, _ in tables)]):
         codes[:, place] = index
-    design = Design(codes, sizes, len(cells.arity))
+    design = IndicatorDesign(codes, sizes, len(cells.arity))
     ridge = np.full(design.columns, RIDGE)
     ridge[0] = 1e-6
     begun = np.concatenate([start, np.zeros(design.columns - len(start))])
@@ -259,7 +274,7 @@ def _objective(
     return float((successes * eta - trials * softplus).sum() - 0.5 * (penalty * beta**2).sum())
 
 
-def _design(cells: Cells, blocks: list[tuple[int, ...]]) -> Any:
+def _design(cells: ScannedCells, blocks: list[tuple[int, ...]]) -> Any:
     """Intercept, one indicator per value, the smooth alone and per value of each attribute, then the blocks."""
     from scipy.sparse import csr_matrix, hstack
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import Codes, FloatArray, IntArray, Keys
+from fairtrial._scan.solver.scan_table import Codes, FloatArray, IntArray, Keys
 from fairtrial._work.compiled import njit
 
 Attributes = tuple[int, ...]

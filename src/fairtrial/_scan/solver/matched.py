@@ -14,9 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray, as_codes
-from fairtrial._scan.solver.null import permute_within
-from fairtrial._scan.solver.scan_table import ScanTable, distinct_rows, totals
+from fairtrial._scan.solver.scan_table import (
+    BoolArray,
+    Codes,
+    FloatArray,
+    IntArray,
+    ScanTable,
+    as_codes,
+    distinct_rows,
+    totals,
+)
 
 
 class Contrast(NamedTuple):
@@ -163,61 +170,6 @@ def _spread_over(numbers: FloatArray, cell_of: IntArray, cells: int) -> FloatArr
     return answer
 
 
-def whole_sample(scan_table: ScanTable, table: MatchedTable) -> ContrastDraw:
-    """Permute the class over everybody, as the article does."""
-    everybody = np.zeros(len(scan_table.atom_cell), dtype=np.int64)
-    parts = len(table.part_total)
-
-    def draw(draws: int, generator: np.random.Generator) -> Contrast:
-        total, protected = scan_table.atom_total, scan_table.atom_protected
-        dealt = permute_within(everybody, total, protected, draws, generator)[:, table.part_atoms]
-        inside = np.stack([totals(table.atom_part, one, parts) for one in dealt])
-        return table.contrast(inside)
-
-    return draw
-
-
-def drawn_events(scan_table: ScanTable, table: MatchedTable, rates: FloatArray) -> ContrastDraw:
-    """Draw the events of every cell from rates that are blind to the class; real events add drawn residuals."""
-    atoms = table.part_atoms
-    cells, index = np.unique(scan_table.atom_cell[atoms], return_inverse=True)
-    index = index.reshape(-1)
-    sizes = [
-        totals(index, people[atoms], len(cells))
-        for people in (scan_table.atom_protected, scan_table.atom_comparison)
-    ]
-    stratum = distinct_rows(scan_table.cell_stratum[cells])[0]
-    strata = table.strata
-    fitted = rates[cells]
-    residuals = np.repeat(
-        scan_table.atom_event[atoms] - rates[scan_table.atom_cell[atoms]],
-        scan_table.atom_total[atoms].astype(np.int64),
-    )
-    residuals = residuals - residuals.mean()
-
-    def one_class(people: FloatArray, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Sums and squares of the events drawn for one class, per stratum."""
-        counts = people.astype(np.int64)
-        if not scan_table.real_valued:
-            events = totals(stratum, generator.binomial(counts, fitted).astype(np.float64), strata)
-            return events, events
-        of = np.repeat(np.arange(len(counts)), counts)
-        values = fitted[of] + generator.choice(residuals, len(of))
-        return totals(stratum[of], values, strata), totals(stratum[of], values**2, strata)
-
-    people = [totals(stratum, size, strata) for size in sizes]
-
-    def draw(draws: int, generator: np.random.Generator) -> Contrast:
-        drawn = [[one_class(size, generator) for size in sizes] for _ in range(draws)]
-        inside = np.array([one[0][0] for one in drawn])
-        total = inside + np.array([one[1][0] for one in drawn])
-        squares = np.array([one[0][1] + one[1][1] for one in drawn])
-        found = contrast_of(people[0], inside, (people[0] + people[1], total, squares))
-        return Contrast(table.per_cell(found.gain), table.per_cell(found.variance))
-
-    return draw
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PersonTable:
     """The score without strata: what each atom's people weigh, given ê and m̂ of every cell."""
@@ -274,3 +226,52 @@ class PersonTable:
             return Contrast(self._gain(drawn), variance)
 
         return draw
+
+
+def permute_within(
+    stratum: IntArray, total: FloatArray, protected: FloatArray, draws: int, generator: np.random.Generator
+) -> FloatArray:
+    """How many class members each atom gets when A is permuted within strata, once per draw."""
+    order = np.argsort(stratum, kind="stable")
+    _, index = np.unique(stratum[order], return_inverse=True)
+    counts = total[order].astype(np.int64)
+    answer = np.empty((draws, len(total)))
+    deal = _shuffle_people if counts.sum() <= 4 * len(counts) else _deal_counts
+    answer[:, order] = deal(index, counts, protected[order], draws, generator)
+    return answer
+
+
+def _deal_counts(
+    stratum: IntArray, total: IntArray, protected: FloatArray, draws: int, generator: np.random.Generator
+) -> FloatArray:
+    """Multivariate hypergeometric draws: the k-th atom of every stratum at once, given the ones before."""
+    strata = int(stratum[-1]) + 1
+    start = np.searchsorted(stratum, np.arange(strata))
+    length = np.diff(np.append(start, len(stratum)))
+    left_to_place = np.repeat(np.bincount(stratum, protected)[None, :].astype(np.int64), draws, axis=0)
+    people_left = np.bincount(stratum, total).astype(np.int64)
+    answer = np.zeros((draws, len(total)))
+    for k in range(int(length.max())):
+        having = np.flatnonzero(length > k)
+        atom = start[having] + k
+        people_left[having] -= total[atom]
+        got = generator.hypergeometric(total[atom], people_left[having], left_to_place[:, having])
+        answer[:, atom] = got
+        left_to_place[:, having] -= got
+    return answer
+
+
+def _shuffle_people(
+    stratum: IntArray, total: IntArray, protected: FloatArray, draws: int, generator: np.random.Generator
+) -> FloatArray:
+    """Nearly every atom is one person: order the people of each stratum at random, the first ones are in."""
+    atom_of = np.repeat(np.arange(len(total)), total)
+    stratum_of = stratum[atom_of]
+    begin = np.searchsorted(stratum_of, np.arange(int(stratum[-1]) + 1))
+    in_class = np.bincount(stratum, protected).astype(np.int64)
+    chosen = np.arange(len(atom_of)) - begin[stratum_of] < in_class[stratum_of]
+    answer = np.empty((draws, len(total)))
+    for draw in range(draws):
+        order = np.argsort(stratum_of + generator.random(len(stratum_of)), kind="stable")
+        answer[draw] = np.bincount(atom_of[order[chosen]], minlength=len(total))
+    return answer

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
-from fairtrial._scan.solver.scan_table import totals
+from fairtrial._scan.solver.scan_table import BoolArray, Codes, FloatArray, IntArray, totals
 from fairtrial._scan.solver.value_sets import MOST_ENUMERATED, Attribute, best_sets, scored, subgroup_count
 
 if TYPE_CHECKING:
-    from fairtrial._scan.solver.wide_search import WideSearch
+    from fairtrial._scan.solver.two_way import WideSearch
 
 # Work of one draw above which not every subgroup is looked at unasked; far above it, not even when asked.
 EXACT_WORK = 400_000.0
@@ -221,7 +220,7 @@ class MatchedSearch:
         """The same search by compiled loops, where attributes and cells are many."""
         if self.depth != 2 or len(self.codes) * len(self.parts) + self.work < _COMPILED_FROM:
             return None
-        from fairtrial._scan.solver.wide_search import WideSearch
+        from fairtrial._scan.solver.two_way import WideSearch
 
         return WideSearch(self.attributes, self.codes, self.penalty)
 

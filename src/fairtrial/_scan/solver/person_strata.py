@@ -12,9 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from fairtrial._scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
 from fairtrial._scan.solver.matched import Contrast, ContrastDraw, MatchedTable
-from fairtrial._scan.solver.scan_table import ScanTable, distinct_rows, totals
+from fairtrial._scan.solver.scan_table import (
+    BoolArray,
+    Codes,
+    FloatArray,
+    IntArray,
+    ScanTable,
+    distinct_rows,
+    totals,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

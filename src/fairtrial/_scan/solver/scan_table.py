@@ -10,10 +10,31 @@ X are the searched features and, after them, what is controlled for without bein
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairtrial._scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray, as_codes
+# -- The kinds of arrays that a scan counts with.
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+Codes = NDArray[np.unsignedinteger[Any]]  # values' numbers, of very many cells
+Keys = NDArray[np.uint32]  # places in a table
+
+
+def as_codes(codes: Any) -> Codes:
+    """Values' numbers in few bytes, those of one attribute lying together."""
+    return np.asfortranarray(codes, dtype=_kind(int(np.max(codes, initial=0)) + 1))
+
+
+def empty_codes(cells: int, attributes: int, values: int) -> Codes:
+    """Room for the numbers of attributes that have at most so many values."""
+    return np.empty((cells, attributes), dtype=_kind(values), order="F")
+
+
+def _kind(values: int) -> np.dtype[np.unsignedinteger[Any]]:
+    return np.dtype(np.uint16) if values <= 2**16 else np.dtype(np.uint32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,7 +99,7 @@ class ScanTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Moments:
+class CellMoments:
     """Sums per cell, one row per draw: people, events, and for real-valued events log-odds and their squares."""
 
     comparison: FloatArray
@@ -239,13 +260,13 @@ def _halves(home: IntArray, places: list[IntArray], people: FloatArray, least: i
     return part
 
 
-def moments(table: ScanTable, protected: FloatArray) -> Moments:
+def moments(table: ScanTable, protected: FloatArray) -> CellMoments:
     """Sums per cell for draws of A: `protected[d, a]` people of atom a are in the class in draw d."""
     classes = {"comparison": table.atom_total - protected, "protected": protected}
     values = {"": np.ones(1), "_events": table.atom_event}
     if table.real_valued:
         values |= {"_log_odds": table.atom_log_odds, "_squares": table.atom_log_odds**2}
-    return Moments(
+    return CellMoments(
         **{
             f"{name}{what}": np.add.reduceat(people * value, table.atom_start, axis=1)
             for name, people in classes.items()
@@ -254,6 +275,6 @@ def moments(table: ScanTable, protected: FloatArray) -> Moments:
     )
 
 
-def observed_moments(table: ScanTable) -> Moments:
+def observed_moments(table: ScanTable) -> CellMoments:
     """The data as they are: one draw."""
     return moments(table, table.atom_protected[None, :])

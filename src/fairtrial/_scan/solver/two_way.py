@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
 from fairtrial._scan.solver.joint import joint_sets, tables_of
+from fairtrial._scan.solver.scan_table import BoolArray, Codes, FloatArray, IntArray, as_codes
 from fairtrial._scan.solver.value_sets import MOST_ENUMERATED, Attribute
 from fairtrial._work.compiled import njit
 
@@ -22,7 +22,7 @@ ROUNDS = 20
 MOST_JOINT = 4_096  # combinations of values of a table that tables of two are taken from
 
 
-class Pairs(NamedTuple):
+class AttributePairs(NamedTuple):
     """Every two attributes: where their table starts, which of them is enumerated, and whether that is a proof."""
 
     arity: IntArray
@@ -33,7 +33,7 @@ class Pairs(NamedTuple):
     enumerated: IntArray  # of attributes i < j: 0 the first, 1 the second, -1 both in turn
 
 
-def pairs_of(attributes: tuple[Attribute, ...]) -> Pairs:
+def pairs_of(attributes: tuple[Attribute, ...]) -> AttributePairs:
     """The attribute with fewer sets is enumerated; two long unordered ones are solved in turn."""
     count = len(attributes)
     start = np.zeros((count, count), dtype=np.int64)
@@ -49,7 +49,7 @@ def pairs_of(attributes: tuple[Attribute, ...]) -> Pairs:
             ]
             if all(long):
                 enumerated[i, j] = -1
-    return Pairs(
+    return AttributePairs(
         arity=np.array([one.values for one in attributes], dtype=np.int64),
         ordered=np.array([one.ordered for one in attributes], dtype=np.bool_),
         apart=np.array([one.apart for one in attributes], dtype=np.int64),
@@ -59,7 +59,7 @@ def pairs_of(attributes: tuple[Attribute, ...]) -> Pairs:
     )
 
 
-def two_way_tables(pairs: Pairs, codes: Codes, numbers: FloatArray) -> FloatArray:
+def two_way_tables(pairs: AttributePairs, codes: Codes, numbers: FloatArray) -> FloatArray:
     """One column per draw of `numbers`, which has one row per draw; four draws at a time."""
     draws, cells = numbers.shape
     arity = tuple(pairs.arity.tolist())
@@ -75,7 +75,9 @@ def two_way_tables(pairs: Pairs, codes: Codes, numbers: FloatArray) -> FloatArra
     return found
 
 
-def best_in_tables(pairs: Pairs, gain: FloatArray, variance: FloatArray, penalty: float) -> FloatArray:
+def best_in_tables(
+    pairs: AttributePairs, gain: FloatArray, variance: FloatArray, penalty: float
+) -> FloatArray:
     """The best penalised score of every draw over all subgroups that restrict at most two attributes."""
     answer = np.empty(gain.shape[1])
     for draw in range(gain.shape[1]):
@@ -85,14 +87,14 @@ def best_in_tables(pairs: Pairs, gain: FloatArray, variance: FloatArray, penalty
 
 
 def best_of_pair(
-    pairs: Pairs, i: int, j: int, gain: FloatArray, variance: FloatArray, penalty: float
+    pairs: AttributePairs, i: int, j: int, gain: FloatArray, variance: FloatArray, penalty: float
 ) -> float:
     """The best penalised score of one problem over two of the attributes."""
     return float(_best_pair(pairs, i, j, gain, variance, penalty, -np.inf))
 
 
 @njit
-def _best(pairs: Pairs, gain: FloatArray, variance: FloatArray, penalty: float) -> float:
+def _best(pairs: AttributePairs, gain: FloatArray, variance: FloatArray, penalty: float) -> float:
     attributes = pairs.arity.shape[0]
     best = -np.inf
     for i in range(attributes):  # what is found quickly first: it lets most of the sets be passed over
@@ -108,7 +110,7 @@ def _best(pairs: Pairs, gain: FloatArray, variance: FloatArray, penalty: float) 
 
 @njit
 def _best_pair(
-    pairs: Pairs, i: int, j: int, gain: FloatArray, variance: FloatArray, penalty: float, best: float
+    pairs: AttributePairs, i: int, j: int, gain: FloatArray, variance: FloatArray, penalty: float, best: float
 ) -> float:
     """The better of `best` and the best subgroup of two attributes."""
     total, spread = _table(pairs, i, j, gain), _table(pairs, i, j, variance)
@@ -125,14 +127,20 @@ def _best_pair(
 
 
 @njit
-def _table(pairs: Pairs, i: int, j: int, numbers: FloatArray) -> FloatArray:
+def _table(pairs: AttributePairs, i: int, j: int, numbers: FloatArray) -> FloatArray:
     first, size = pairs.start[i, j], pairs.arity[i] * pairs.arity[j]
     return numbers[first : first + size].reshape((pairs.arity[i], pairs.arity[j]))
 
 
 @njit
 def _over_sets(
-    pairs: Pairs, outer: int, inner: int, total: FloatArray, spread: FloatArray, penalty: float, best: float
+    pairs: AttributePairs,
+    outer: int,
+    inner: int,
+    total: FloatArray,
+    spread: FloatArray,
+    penalty: float,
+    best: float,
 ) -> float:
     """Every set of an unordered attribute's values: counting up, only what changes is added."""
     values, others = total.shape
@@ -158,7 +166,13 @@ def _over_sets(
 
 @njit
 def _over_ranges(
-    pairs: Pairs, outer: int, inner: int, total: FloatArray, spread: FloatArray, penalty: float, best: float
+    pairs: AttributePairs,
+    outer: int,
+    inner: int,
+    total: FloatArray,
+    spread: FloatArray,
+    penalty: float,
+    best: float,
 ) -> float:
     """Every range of an ordered attribute's values, the values apart from the order, and all of them."""
     values, others = total.shape
@@ -184,7 +198,7 @@ def _over_ranges(
 
 @njit
 def _solved(
-    pairs: Pairs,
+    pairs: AttributePairs,
     inner: int,
     gain: FloatArray,
     variance: FloatArray,
@@ -279,7 +293,9 @@ def _best_set(gain: FloatArray, variance: FloatArray, penalty: float, chosen: Bo
 
 
 @njit
-def _in_turn(pairs: Pairs, i: int, j: int, total: FloatArray, spread: FloatArray, penalty: float) -> float:
+def _in_turn(
+    pairs: AttributePairs, i: int, j: int, total: FloatArray, spread: FloatArray, penalty: float
+) -> float:
     """Two attributes solved in turn, from all values: what it comes to."""
     best, held = -np.inf, 0
     first = np.ones(total.shape[0], dtype=np.bool_)
@@ -305,7 +321,12 @@ def _in_turn(pairs: Pairs, i: int, j: int, total: FloatArray, spread: FloatArray
 
 @njit
 def _best_values(
-    pairs: Pairs, attribute: int, gain: FloatArray, variance: FloatArray, penalty: float, chosen: BoolArray
+    pairs: AttributePairs,
+    attribute: int,
+    gain: FloatArray,
+    variance: FloatArray,
+    penalty: float,
+    chosen: BoolArray,
 ) -> float:
     """The best set of one attribute's values, all of them included."""
     everyone = _scored(gain.sum(), variance.sum())
@@ -322,7 +343,7 @@ def _best_values(
 
 
 @njit
-def _listed(pairs: Pairs, attribute: int, values: BoolArray) -> int:
+def _listed(pairs: AttributePairs, attribute: int, values: BoolArray) -> int:
     held = 0
     for admitted in values:
         held += 1 if admitted else 0
@@ -341,3 +362,38 @@ def _summed(table: FloatArray, other: BoolArray, turn: int) -> FloatArray:
             if other[column if turn == 0 else row]:
                 found[row if turn == 0 else column] += table[row, column]
     return found
+
+
+class WideSearch:
+    """All subgroups that restrict at most two attributes, from the tables of every two."""
+
+    def __init__(self, attributes: tuple[Attribute, ...], codes: IntArray | Codes, penalty: float) -> None:
+        self.pairs, self.codes, self.penalty = pairs_of(attributes), as_codes(codes), penalty
+        self._spread: tuple[FloatArray, FloatArray] | None = None  # the last variance and its tables
+
+    def maxima(self, gain: FloatArray, variance: FloatArray, sides: tuple[int, ...] = (1,)) -> FloatArray:
+        """The best penalised score of every draw (one row each), on the sides above (1) or below (-1)."""
+        tables, spread = two_way_tables(self.pairs, self.codes, gain), self._spread_tables(variance)
+        found = [best_in_tables(self.pairs, side * tables, spread, self.penalty) for side in sides]
+        return np.asarray(np.max(found, axis=0))
+
+    def _spread_tables(self, variance: FloatArray) -> FloatArray:
+        """Tables of the variances; where they are the same in all draws they are made once."""
+        known = self._spread
+        if known is not None and np.array_equal(known[0], variance):
+            return known[1]
+        tables = two_way_tables(self.pairs, self.codes, variance)
+        if len(variance) == 1:
+            self._spread = variance, tables
+        return tables
+
+    def reach(self, gain: FloatArray, variance: FloatArray) -> dict[tuple[int, ...], float]:
+        """The best score of one problem over each two attributes."""
+        totals = two_way_tables(self.pairs, self.codes, gain[None])[:, 0].copy()
+        spreads = self._spread_tables(variance[None])[:, 0].copy()
+        count = len(self.pairs.arity)
+        return {
+            (i, j): best_of_pair(self.pairs, i, j, totals, spreads, self.penalty)
+            for i in range(count)
+            for j in range(i + 1, count)
+        }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import BoolArray, FloatArray, IntArray
+from fairtrial._scan.solver.scan_table import BoolArray, FloatArray, IntArray
 
 # An unordered attribute of more values is solved rather than enumerated, where it is the only one.
 MOST_ENUMERATED = 12
@@ -125,3 +126,22 @@ def scored(gain: FloatArray, variance: FloatArray) -> FloatArray:
     answer = np.zeros(np.broadcast(gain, variance).shape)
     np.divide(above**2, 2.0 * variance, out=answer, where=variance > 1e-12)
     return answer
+
+
+# -- What a search finds, whatever the score.
+Direction = Literal["above", "below"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoundSubgroup:
+    """A subgroup: `values[j, v]` says whether value v of attribute j is admitted.
+
+    `tested` is false for one from a climb beyond the subgroups that data and draws were searched over.
+    """
+
+    score: float
+    theta: float
+    listed: int
+    direction: Direction
+    values: BoolArray
+    tested: bool = True

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from fairtrial._scan.solver.arrays import Codes, FloatArray, IntArray
 from fairtrial._scan.solver.joint import AT_ONCE, Joint, joint_sets, keys, tables_of
+from fairtrial._scan.solver.scan_table import Codes, FloatArray, IntArray
 from fairtrial._scan.solver.two_way import MOST_JOINT
 from fairtrial._work.compiled import njit
 
@@ -57,7 +57,7 @@ def all_tables(
     return made
 
 
-class Design:
+class IndicatorDesign:
     """Indicators after an intercept: a cell has one column of every part, which is an attribute or a block of some.
 
     Parts are taken together in sets: what a set's columns add to a cell is one number of the set's table.
@@ -84,9 +84,9 @@ class Design:
         """The columns of a part."""
         return slice(*self.ends[part : part + 2])
 
-    def every(self, step: int) -> Design:
+    def every(self, step: int) -> IndicatorDesign:
         """The same for every so many of the cells."""
-        return Design(np.asfortranarray(self.codes[::step]), self.sizes, self.attributes)
+        return IndicatorDesign(np.asfortranarray(self.codes[::step]), self.sizes, self.attributes)
 
     def linear(self, beta: FloatArray) -> FloatArray:
         """The design times the coefficients."""
@@ -147,7 +147,9 @@ class Counts(NamedTuple):
     successes: FloatArray
 
 
-def fit_indicators(design: Design, counts: Counts, ridge: FloatArray, start: FloatArray) -> FloatArray:
+def fit_indicators(
+    design: IndicatorDesign, counts: Counts, ridge: FloatArray, start: FloatArray
+) -> FloatArray:
     """Ridge logistic regression on indicators: coefficients."""
     cells = len(counts.trials)
     beta = start
@@ -174,7 +176,12 @@ def fit_indicators(design: Design, counts: Counts, ridge: FloatArray, start: Flo
 
 
 def _improved(
-    beta: FloatArray, step: FloatArray, design: Design, counts: Counts, ridge: FloatArray, value: float
+    beta: FloatArray,
+    step: FloatArray,
+    design: IndicatorDesign,
+    counts: Counts,
+    ridge: FloatArray,
+    value: float,
 ) -> tuple[FloatArray, FloatArray, float]:
     """A full step, or the half that first does not make it worse."""
     for _ in range(30):
@@ -193,7 +200,7 @@ def _value(eta: FloatArray, beta: FloatArray, ridge: FloatArray, counts: Counts)
 
 
 def _newton_step(
-    design: Design, weight: FloatArray, ridge: FloatArray, slope: FloatArray, solve: Solve
+    design: IndicatorDesign, weight: FloatArray, ridge: FloatArray, slope: FloatArray, solve: Solve
 ) -> FloatArray:  # fmt: skip
     """Conjugate gradients for (X'WX + ridge) step = slope."""
     step, left = np.zeros(len(slope)), slope.copy()

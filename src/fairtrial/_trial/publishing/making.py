@@ -13,7 +13,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.expressions import bin_labels
 from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._labels import MISSING
-from fairtrial._trial.publishing.plan import Plan, named_attributes
+from fairtrial._trial.publishing.plan import PublishingPlan, named_attributes
 from fairtrial._trial.publishing.tables import Parts, case_roles, few, join_levels, level_counts
 from fairtrial._trial.spec import Section, Spec
 
@@ -29,7 +29,7 @@ from fairtrial._results.result import Result
 from fairtrial._trial.publishing.tables import MOST_CELLS, Known, people_by
 
 
-def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> Plan:
+def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> PublishingPlan:
     """How the audit is published, so that no count of fewer than `suppress_below` people can be worked out."""
     limit = spec.report.suppress_below
     if limit < 2:
@@ -48,7 +48,7 @@ def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> Plan:
     published = joined_audit(audit, [name for name in audit.groups if name in kept], labels, edges)
     stands_for = {name: _stands_for(audit, published, name, parts) for name, parts in kept.items()}
     notes = _notes(stands_for, gone, tied, limit)
-    return Plan(audit, published, limit, roles, tuple(kept), stands_for, (*gone, *tied), notes)
+    return PublishingPlan(audit, published, limit, roles, tuple(kept), stands_for, (*gone, *tied), notes)
 
 
 def _check_roles(audit: Audit) -> None:

@@ -31,7 +31,7 @@ from fairtrial._trial.spec.tables import admits_groups, is_attributes
 
 
 @dataclass(slots=True)
-class Plan:
+class PublishingPlan:
     """How an audit is published: the coarser audit, the original one's labels in it, and what is said of it."""
 
     original: Audit

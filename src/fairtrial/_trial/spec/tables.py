@@ -29,7 +29,7 @@ CORRECTION = Option("holm needs no assumption; max-t uses how tests of the same 
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class PlaceOfRows:
     """Where the rows are; a threshold may be the sample's own median."""
 
     source: Annotated[str | None, Option("CSV or Parquet file, or a glob of them.")] = None
@@ -177,7 +177,7 @@ def role_keys() -> dict[str, Argument]:
 
 def data_keys() -> dict[str, Argument]:
     """The keys of [data]: where the rows are, and the arguments of the Audit."""
-    return {**role_keys(), **keys_of(Rows)}
+    return {**role_keys(), **keys_of(PlaceOfRows)}
 
 
 def run_keys() -> dict[str, Argument]:

@@ -1,10 +1,10 @@
-"""What a scan looks at: which event, under which condition, of whom, compared with whom."""
+"""What a scan is asked: which event, under which condition, of whom, compared with whom, and how it is searched."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, TypeVar
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import find_groups
@@ -14,32 +14,52 @@ from fairtrial._metrics.harm import harmed_side
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import Role, role
 from fairtrial._results.claims import place_words
-from fairtrial._scan.arguments import ScanSettings
+from fairtrial._scan.solver.value_sets import Direction
+from fairtrial._work import Progress
+
+Names = Sequence[str] | str | None
+Asked = TypeVar("Asked", bound="ScanRequest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScanQuestion:
-    """The event of `metric` in the class `protected`, compared with `reference` or with everybody else.
+class ScanRequest:
+    """The event of `metric` in the class `protected`, compared with `target` or, without one, with everybody else.
 
-    `free_condition` is the role whose both values take part (condition "any"); `on_score` says that the condition is
-    the score itself.
+    `free_condition` is the role whose both values take part (condition "any"). `sequential` draws stop early, and 0
+    permutations are as many as a correction over several scans needs.
     """
+
+    models_condition: ClassVar[bool] = False  # whether a score that is the condition enters models
 
     who: str
     metric: Metric
     protected: Group
-    reference: Group | None
-    features: tuple[str, ...]
+    target: Group | None = None
+    features: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
-    ranges: bool = True
     free_condition: Role | None = None
-    on_score: bool = False
-    scores: Literal["exact", "bins"] = "exact"
-    probability: Literal["score", "outcome-rate"] = "score"
-    neighbours: int = 20
-    article: bool = False
     direction: Literal["above", "below", "differs"] = "differs"
     harmed: Literal["above", "below"] | None = None
+    probability: Literal["score", "outcome-rate"] = "score"
+    penalty: float | None = None
+    null: str | None = "ladder"
+    permutations: int = 999
+    sequential: bool = False
+    top: int = 5
+    confidence_level: float = 0.95
+    seed: int = 0
+    jobs: int | None = None
+    progress: Callable[[Progress], None] | None = None
+    # not asked of a user of the question
+    ranges: bool = True
+    search: str = "auto"
+    scores: Literal["exact", "bins"] = "exact"
+    neighbours: int = 20
+
+    @property
+    def on_score(self) -> bool:
+        """Whether the condition is the score itself."""
+        return self.metric.each is role.score_bin
 
     @property
     def real_valued(self) -> bool:
@@ -51,13 +71,13 @@ class ScanQuestion:
         if not self.real_valued and not self.on_score:
             return None
         # a condition of strata alone needs the scores' order, which bins would lose
-        binned = self.scores == "bins" and (self.article or not self.on_score)
+        binned = self.scores == "bins" and (self.models_condition or not self.on_score)
         return "score_bin" if binned else "score"
 
     @property
     def needs_probability(self) -> bool:
-        """Whether the score must be a probability: as an event, or in the article's models."""
-        return self.real_valued or (self.on_score and self.article)
+        """Whether the score must be a probability: as an event, or in models."""
+        return self.real_valued or (self.on_score and self.models_condition)
 
     @property
     def who_is(self) -> str:
@@ -65,24 +85,38 @@ class ScanQuestion:
         return named(self.protected)
 
     @property
-    def target(self) -> str:
+    def against(self) -> str:
         """Who the class is compared with, in words."""
-        if self.reference:
-            return named(self.reference)
+        if self.target:
+            return named(self.target)
         if len(self.protected.where) > 1:
             return f"not ({self.who_is})"
         ((attribute, values),) = self.protected.where
         return f"{attribute}: not {' or '.join(values)}"
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """One side, or both when none is said to hurt."""
+        return ("above", "below") if self.direction == "differs" else (self.direction,)
+
+    def recorded(self) -> dict[str, Any]:
         """As results record it."""
         return {
             "metric": self.metric.to_dict(),
             "protected": self.protected.to_dict(),
-            "reference": self.reference.to_dict() if self.reference else None,
+            "target": self.target.to_dict() if self.target else "rest",
             "features": list(self.features),
             "within": list(self.within),
         }
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that the numbers depend on, as text."""
+        apart = ("who", "sequential", "jobs", "progress")
+        told = {
+            field.name: str(getattr(self, field.name)) for field in fields(self) if field.name not in apart
+        }
+        free = self.free_condition and self.free_condition.name
+        return told | self.recorded() | {"free_condition": free}
 
 
 def named(group: Group) -> str:
@@ -95,45 +129,35 @@ def named(group: Group) -> str:
 
 
 def ask(
+    kind: type[Asked],
     who: str,
     audit: Audit,
     metric: Metric,
-    classes: tuple[Group, Group | None],
-    attributes: tuple[Sequence[str] | str | None, Sequence[str] | str | None],
-    settings: ScanSettings,
-) -> ScanQuestion:
-    """The question about a protected class, its reference, features and what is controlled for, checked."""
-    protected, reference = classes
-    resolved, free = resolve_metric(who, metric, settings.condition)
-    features = find_features(who, audit, attributes[0], protected.attributes, _names(attributes[1]))
-    within = find_within(who, audit, attributes[1], protected.attributes, features)
-    if settings.expectation == "score" and metric.each is not role.score_bin:
-        why = "takes the score for the expected outcome rate, which only calibration asks about"
-        raise InputError(
-            who,
-            Fault(
-                "expectation",
-                why,
-                got="score",
-                cure=Words("leave {} out, or scan the calibration", Named("expectation")),
-            ),
-        )
-    return ScanQuestion(
+    *,
+    protected: object,
+    target: object = "rest",
+    features: Names = None,
+    within: Names = None,
+    condition: Literal[0, 1, "any"] | None = None,
+    direction: str | None = None,
+    **how: Any,
+) -> Asked:
+    """The request about a protected class, its target, features and what is controlled for, checked."""
+    group = find_protected(who, audit, protected)
+    against = None if target == "rest" else find_protected(who, audit, target, "target")
+    resolved, free = resolve_metric(who, metric, condition)
+    searched = find_features(who, audit, features, group.attributes, names_of(within))
+    return kind(
         who=who,
         metric=resolved,
-        protected=protected,
-        reference=reference,
-        features=features,
-        within=within,
-        ranges=settings.ranges,
+        protected=group,
+        target=against,
+        features=searched,
+        within=find_within(who, audit, within, group.attributes, searched),
         free_condition=free,
-        on_score=metric.each is role.score_bin,
-        scores=settings.scores,
-        probability=settings.probability,
-        neighbours=settings.neighbours,
-        article=settings.score == "article",
-        direction=find_direction(who, metric, settings.direction, audit.favourable),
+        direction=find_direction(who, metric, direction, audit.favourable),
         harmed=harmed_side(metric, audit.favourable),
+        **how,
     )
 
 
@@ -206,7 +230,7 @@ def find_protected(who: str, audit: Audit, protected: object, argument: str = "p
 def find_features(
     who: str,
     audit: Audit,
-    features: Sequence[str] | str | None,
+    features: Names,
     taken: Sequence[str],
     controlled: Sequence[str] = (),
 ) -> tuple[str, ...]:
@@ -225,7 +249,7 @@ def find_features(
                 ),
             )
     else:
-        chosen = _names(features)
+        chosen = names_of(features)
     for name in chosen:
         audit.check_column(who, "features", name)
         if name in taken:
@@ -237,12 +261,12 @@ def find_features(
 def find_within(
     who: str,
     audit: Audit,
-    within: Sequence[str] | str | None,
+    within: Names,
     taken: Sequence[str],
     features: tuple[str, ...],
 ) -> tuple[str, ...]:
     """What is controlled for without being searched."""
-    chosen = _names(within)
+    chosen = names_of(within)
     for name in chosen:
         audit.check_column(who, "within", name)
         if name in taken:
@@ -256,7 +280,8 @@ def find_within(
     return chosen
 
 
-def _names(attributes: Sequence[str] | str | None) -> tuple[str, ...]:
+def names_of(attributes: Names) -> tuple[str, ...]:
+    """One name or several as a tuple, each once."""
     if attributes is None:
         return ()
     return tuple(dict.fromkeys((attributes,) if isinstance(attributes, str) else attributes))

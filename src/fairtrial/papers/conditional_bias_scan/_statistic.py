@@ -7,15 +7,22 @@ from typing import Literal
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import BoolArray, FloatArray, IntArray
-from fairtrial._scan.solver.expectation import Designs, Expectations, expected_events, spread
-from fairtrial._scan.solver.found import Direction, Found
-from fairtrial._scan.solver.ranking import Ranking, SearchSpace, empty_ranking
-from fairtrial._scan.solver.scan_table import Moments, ScanTable, log_odds, observed_moments, totals
-from fairtrial._scan.solver.score import BERNOULLI, GAUSSIAN, CellNumbers
-from fairtrial._scan.solver.search_loops import climb, enumerate_subgroups
-from fairtrial._scan.solver.value_sets import attributes_of, subgroup_count
+from fairtrial._scan.solver.scan_table import (
+    BoolArray,
+    CellMoments,
+    FloatArray,
+    IntArray,
+    ScanTable,
+    log_odds,
+    observed_moments,
+    totals,
+)
+from fairtrial._scan.solver.value_sets import Direction, FoundSubgroup, attributes_of, subgroup_count
 from fairtrial._work.compiled import njit
+from fairtrial.papers.conditional_bias_scan._expectation import Designs, Expectations, expected_events, spread
+from fairtrial.papers.conditional_bias_scan._one_attribute import Ranking, SearchSpace, empty_ranking
+from fairtrial.papers.conditional_bias_scan._score import BERNOULLI, GAUSSIAN, CellNumbers
+from fairtrial.papers.conditional_bias_scan._search import climb, enumerate_subgroups
 
 # Above this many steps an exact search is not started unasked; far above it, not even when asked.
 EXACT_STEPS = 100_000
@@ -87,13 +94,13 @@ class ScanSetup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Observed:
+class ObservedScan:
     """The scan of the data themselves."""
 
-    sums: Moments
+    sums: CellMoments
     expected: FloatArray
     sigma: float | None
-    found: list[Found]
+    found: list[FoundSubgroup]
 
 
 def prepare(
@@ -122,11 +129,11 @@ def prepare(
     )
 
 
-def scan_observed(setup: ScanSetup, top: int = 1, seed: int = 0) -> Observed:
+def scan_observed(setup: ScanSetup, top: int = 1, seed: int = 0) -> ObservedScan:
     """Expectations and the best subgroups of the data."""
     sums = observed_moments(setup.table)
     scored, sigma = _scored(setup, sums)
-    return Observed(
+    return ObservedScan(
         sums=sums,
         expected=scored.expected[0],
         sigma=None if sigma is None else float(sigma[0]),
@@ -134,13 +141,13 @@ def scan_observed(setup: ScanSetup, top: int = 1, seed: int = 0) -> Observed:
     )
 
 
-def scan_draws(setup: ScanSetup, sums: Moments, generator: np.random.Generator) -> FloatArray:
+def scan_draws(setup: ScanSetup, sums: CellMoments, generator: np.random.Generator) -> FloatArray:
     """The maximum score of every draw; models are refitted and the whole search is repeated."""
     drawn, _ = _scored(setup, sums)
     return maximum_scores(_first_of(setup, drawn), drawn, setup.directions, setup.plan, generator)
 
 
-def _scored(setup: ScanSetup, sums: Moments) -> tuple[CellNumbers, FloatArray | None]:
+def _scored(setup: ScanSetup, sums: CellMoments) -> tuple[CellNumbers, FloatArray | None]:
     """The protected cells as the score functions take them, one row per draw, and σ of real-valued events."""
     table = setup.table
     expected = expected_events(table, setup.designs, setup.how, sums)
@@ -157,7 +164,7 @@ def _scored(setup: ScanSetup, sums: Moments) -> tuple[CellNumbers, FloatArray | 
     return CellNumbers(GAUSSIAN, size, observed, expected), sigma
 
 
-def supported_cells(table: ScanTable, sums: Moments) -> BoolArray:
+def supported_cells(table: ScanTable, sums: CellMoments) -> BoolArray:
     """Cells whose X cell has, within the condition, somebody outside the class to be compared with."""
     answer = np.empty(sums.comparison.shape, dtype=np.bool_)
     for draw in range(len(answer)):
@@ -202,7 +209,7 @@ def _towards(direction: Direction, numbers: CellNumbers) -> CellNumbers:
 
 def find_subgroups(
     problem: SearchedCells, directions: tuple[Direction, ...], plan: SearchPlan, top: int = 1, seed: int = 0
-) -> list[Found]:
+) -> list[FoundSubgroup]:
     """The `top` best subgroups over the directions, distinct in their people."""
     found = []
     generator = np.random.default_rng(seed)
@@ -210,7 +217,7 @@ def find_subgroups(
         ranking = _rank(problem, direction, plan, top, generator)
         sign = 1.0 if direction == "above" else -1.0
         found += [
-            Found(
+            FoundSubgroup(
                 score=float(ranking.score[place]),
                 theta=sign * float(ranking.theta[place]),
                 listed=int(ranking.listed[place]),

@@ -11,11 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import BoolArray, FloatArray, IntArray
-from fairtrial._scan.solver.one_attribute import best_values
-from fairtrial._scan.solver.ranking import TIE, Ranking, SearchSpace, keep, key_of
-from fairtrial._scan.solver.score import CellList, CellNumbers, cell_peak, set_peak
+from fairtrial._scan.solver.scan_table import BoolArray, FloatArray, IntArray
 from fairtrial._work.compiled import njit
+from fairtrial.papers.conditional_bias_scan._one_attribute import (
+    TIE,
+    Ranking,
+    SearchSpace,
+    best_values,
+    keep,
+    key_of,
+)
+from fairtrial.papers.conditional_bias_scan._score import CellList, CellNumbers, cell_peak, set_peak
 
 
 class Walk(NamedTuple):

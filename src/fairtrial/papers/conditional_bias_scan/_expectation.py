@@ -9,15 +9,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from fairtrial._inference.numeric import logistic
-from fairtrial._scan.arguments import NullModelName
-from fairtrial._scan.solver.arrays import FloatArray
-from fairtrial._scan.solver.scan_table import Moments, ScanTable, log_odds, totals
+from fairtrial._scan.solver.scan_table import CellMoments, FloatArray, ScanTable, log_odds, totals
 
+NullModelName: TypeAlias = Literal["blocks", "pairwise", "saturated", "main"]
 Counts = tuple[FloatArray, FloatArray]  # trials and successes per cell
 
 # Expectations are kept this far from 0 and 1, so that one unexpected event costs a finite score.
@@ -51,7 +50,7 @@ class Designs:
         )
 
 
-def odds_weights(table: ScanTable, designs: Designs, how: Expectations, sums: Moments) -> FloatArray:
+def odds_weights(table: ScanTable, designs: Designs, how: Expectations, sums: CellMoments) -> FloatArray:
     """p/(1−p) per cell from the propensity model P(A=1|X) on all rows, one row per distinct draw.
 
     When no draw changes the number of class members per X cell, one row serves all draws.
@@ -68,7 +67,7 @@ def odds_weights(table: ScanTable, designs: Designs, how: Expectations, sums: Mo
     return (p / (1.0 - p))[:, table.cell_x]
 
 
-def expected_events(table: ScanTable, designs: Designs, how: Expectations, sums: Moments) -> FloatArray:
+def expected_events(table: ScanTable, designs: Designs, how: Expectations, sums: CellMoments) -> FloatArray:
     """Î of every cell, one row per draw."""
     if how.of_score:
         predicted = 1.0 / (1.0 + np.exp(-table.cell_condition))
@@ -89,7 +88,7 @@ def expected_events(table: ScanTable, designs: Designs, how: Expectations, sums:
 
 
 def _doubly_robust(
-    table: ScanTable, designs: Designs, how: Expectations, sums: Moments, expected: FloatArray
+    table: ScanTable, designs: Designs, how: Expectations, sums: CellMoments, expected: FloatArray
 ) -> FloatArray:
     """Î + odds(X, C)·Σ(I − Î)/n₁ over the comparison people of the cell.
 
@@ -141,7 +140,7 @@ def _per_x(table: ScanTable, per_cell: FloatArray) -> FloatArray:
     return np.stack([totals(table.cell_x, one, len(table.x_codes)) for one in per_cell])
 
 
-def spread(table: ScanTable, sums: Moments, expected: FloatArray) -> FloatArray:
+def spread(table: ScanTable, sums: CellMoments, expected: FloatArray) -> FloatArray:
     """σ of Δ = log-odds(I) − log-odds(Î): within each class around its own mean, pooled over both.
 
     Both classes are used so that a class of a few people still has a σ, and each around its own mean so

@@ -12,10 +12,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import FloatArray, IntArray
-from fairtrial._scan.solver.scan_table import Moments, ScanTable, log_odds, moments, totals
+from fairtrial._scan.solver.matched import permute_within
+from fairtrial._scan.solver.scan_table import (
+    CellMoments,
+    FloatArray,
+    IntArray,
+    ScanTable,
+    log_odds,
+    moments,
+    totals,
+)
 
-Draw = Callable[[int, np.random.Generator], Moments]
+Draw = Callable[[int, np.random.Generator], CellMoments]
 
 
 def stratified(table: ScanTable) -> Draw:
@@ -23,7 +31,7 @@ def stratified(table: ScanTable) -> Draw:
     scanned = table.atom_scanned
     stratum = table.cell_stratum[table.atom_cell]
 
-    def draw(draws: int, generator: np.random.Generator) -> Moments:
+    def draw(draws: int, generator: np.random.Generator) -> CellMoments:
         protected = np.repeat(table.atom_protected[None, :], draws, axis=0)
         protected[:, scanned] = permute_within(
             stratum[scanned], table.atom_total[scanned], table.atom_protected[scanned], draws, generator
@@ -37,7 +45,7 @@ def whole_sample(table: ScanTable) -> Draw:
     """Permute A over all rows ("global")."""
     everybody = np.zeros(len(table.atom_cell), dtype=np.int64)
 
-    def draw(draws: int, generator: np.random.Generator) -> Moments:
+    def draw(draws: int, generator: np.random.Generator) -> CellMoments:
         return moments(
             table, permute_within(everybody, table.atom_total, table.atom_protected, draws, generator)
         )
@@ -51,7 +59,7 @@ def drawn_class(table: ScanTable, chance: FloatArray) -> Draw:
     probability = chance[table.atom_cell[scanned]]
     total = table.atom_total[scanned].astype(np.int64)
 
-    def draw(draws: int, generator: np.random.Generator) -> Moments:
+    def draw(draws: int, generator: np.random.Generator) -> CellMoments:
         protected = np.repeat(table.atom_protected[None, :], draws, axis=0)
         protected[:, scanned] = generator.binomial(total, probability, size=(draws, len(total)))
         return moments(table, protected)
@@ -65,7 +73,7 @@ def drawn_events(table: ScanTable, rates: FloatArray) -> Draw:
     if table.real_valued:
         return _resampled_scores(table, rates, sizes)
 
-    def draw(draws: int, generator: np.random.Generator) -> Moments:
+    def draw(draws: int, generator: np.random.Generator) -> CellMoments:
         drawn = [generator.binomial(n.astype(np.int64), rates, size=(draws, len(n))) for n in sizes]
         return _of_draws(np.stack(drawn, axis=1)[:, :, None].astype(np.float64), sizes)
 
@@ -94,66 +102,17 @@ def _resampled_scores(table: ScanTable, rates: FloatArray, sizes: tuple[FloatArr
             totals(cell_of, logs**2, cells),
         )
 
-    def draw(draws: int, generator: np.random.Generator) -> Moments:
+    def draw(draws: int, generator: np.random.Generator) -> CellMoments:
         return _of_draws(np.array([[sums(one, generator) for one in people] for _ in range(draws)]), sizes)
 
     return draw
 
 
-def _of_draws(drawn: FloatArray, sizes: tuple[FloatArray, FloatArray]) -> Moments:
+def _of_draws(drawn: FloatArray, sizes: tuple[FloatArray, FloatArray]) -> CellMoments:
     """Moments from an array of (draws, class, sum, cells): events, and of scores also log-odds and their squares."""
     found = {}
     for place, (name, people) in enumerate(zip(("comparison", "protected"), sizes, strict=True)):
         found[name] = np.repeat(people[None, :], len(drawn), axis=0)
         for index, what in enumerate(("events", "log_odds", "squares")[: drawn.shape[2]]):
             found[f"{name}_{what}"] = np.ascontiguousarray(drawn[:, place, index])
-    return Moments(**found)
-
-
-def permute_within(
-    stratum: IntArray, total: FloatArray, protected: FloatArray, draws: int, generator: np.random.Generator
-) -> FloatArray:
-    """How many class members each atom gets when A is permuted within strata, once per draw."""
-    order = np.argsort(stratum, kind="stable")
-    _, index = np.unique(stratum[order], return_inverse=True)
-    counts = total[order].astype(np.int64)
-    answer = np.empty((draws, len(total)))
-    deal = _shuffle_people if counts.sum() <= 4 * len(counts) else _deal_counts
-    answer[:, order] = deal(index, counts, protected[order], draws, generator)
-    return answer
-
-
-def _deal_counts(
-    stratum: IntArray, total: IntArray, protected: FloatArray, draws: int, generator: np.random.Generator
-) -> FloatArray:
-    """Multivariate hypergeometric draws: the k-th atom of every stratum at once, given the ones before."""
-    strata = int(stratum[-1]) + 1
-    start = np.searchsorted(stratum, np.arange(strata))
-    length = np.diff(np.append(start, len(stratum)))
-    left_to_place = np.repeat(np.bincount(stratum, protected)[None, :].astype(np.int64), draws, axis=0)
-    people_left = np.bincount(stratum, total).astype(np.int64)
-    answer = np.zeros((draws, len(total)))
-    for k in range(int(length.max())):
-        having = np.flatnonzero(length > k)
-        atom = start[having] + k
-        people_left[having] -= total[atom]
-        got = generator.hypergeometric(total[atom], people_left[having], left_to_place[:, having])
-        answer[:, atom] = got
-        left_to_place[:, having] -= got
-    return answer
-
-
-def _shuffle_people(
-    stratum: IntArray, total: IntArray, protected: FloatArray, draws: int, generator: np.random.Generator
-) -> FloatArray:
-    """Nearly every atom is one person: order the people of each stratum at random, the first ones are in."""
-    atom_of = np.repeat(np.arange(len(total)), total)
-    stratum_of = stratum[atom_of]
-    begin = np.searchsorted(stratum_of, np.arange(int(stratum[-1]) + 1))
-    in_class = np.bincount(stratum, protected).astype(np.int64)
-    chosen = np.arange(len(atom_of)) - begin[stratum_of] < in_class[stratum_of]
-    answer = np.empty((draws, len(total)))
-    for draw in range(draws):
-        order = np.argsort(stratum_of + generator.random(len(stratum_of)), kind="stable")
-        answer[draw] = np.bincount(atom_of[order[chosen]], minlength=len(total))
-    return answer
+    return CellMoments(**found)

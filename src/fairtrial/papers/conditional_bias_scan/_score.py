@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairtrial._scan.solver.arrays import FloatArray, IntArray
+from fairtrial._scan.solver.scan_table import FloatArray, IntArray
 from fairtrial._work.compiled import njit
 
 BERNOULLI = 0
