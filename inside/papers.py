@@ -1,5 +1,6 @@
 """What the tests, the board and the side trees use of papers beside the public names."""
 
+from fairtrial.papers import shapley_rawls as shapley_rawls
 from fairtrial.papers.conditional_bias_scan import BERNOULLI as BERNOULLI
 from fairtrial.papers.conditional_bias_scan import GAUSSIAN as GAUSSIAN
 from fairtrial.papers.conditional_bias_scan import CellList as CellList
@@ -23,3 +24,6 @@ from fairtrial.papers.conditional_bias_scan import set_peak as set_peak
 from fairtrial.papers.conditional_bias_scan import spread as spread
 from fairtrial.papers.conditional_bias_scan import stratified as stratified
 from fairtrial.papers.conditional_bias_scan import whole_sample as whole_sample
+from fairtrial.papers.shapley_rawls import MEMBERS as MEMBERS
+from fairtrial.papers.shapley_rawls import pooled_z as pooled_z
+from fairtrial.papers.transport import fairness_test as fairness_test

@@ -153,7 +153,7 @@ SCENARIOS = [
         seen=file_of("approved", "repaid"),
         roles=CREDIT_ROLES,
         init=None,
-        asks=(Ask("transport", {"criterion": "statistical_parity", "by": "race"}),),
+        asks=(Ask("transport", {"metric": "statistical_parity", "by": "race"}),),
         rarely=(Expect(FOUND, method="transport"),),
     ),
     Scenario(
@@ -164,7 +164,7 @@ SCENARIOS = [
         seen=file_of("approved", "repaid"),
         roles=CREDIT_ROLES,
         init=None,
-        asks=(Ask("transport", {"criterion": "statistical_parity", "by": "race"}),),
+        asks=(Ask("transport", {"metric": "statistical_parity", "by": "race"}),),
         must=(Expect(FOUND, method="transport"),),
     ),
 ]

@@ -156,7 +156,7 @@ def _first_stage_size(sizes: tuple[int, ...], rate: float) -> Run:
             p = [gap.p_value for gap in gap_tests(*_tables(successes, sizes), pairs, LEVEL) if gap]
         else:
             every = list(combinations(range(len(sizes)), 2))
-            p = [_all_equal(compare_groups(*_tables(k, sizes), every, LEVEL, "certify")) for k in successes]
+            p = [_all_equal(compare_groups(*_tables(k, sizes), every, LEVEL)) for k in successes]
         return (np.array(p) <= 1 - LEVEL).astype(float)
 
     return run

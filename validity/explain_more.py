@@ -51,7 +51,7 @@ def _stage(values: Floats, group: np.ndarray, levels: tuple[int, ...] = ()) -> F
         level=LEVEL,
         scores_or_decisions=values,
     )
-    return first_stage(game, "certify", None)
+    return first_stage(game)
 
 
 def _people(sizes: tuple[int, ...]) -> np.ndarray:

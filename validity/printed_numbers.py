@@ -73,9 +73,8 @@ def explain_rows(random: Random) -> Rows:
 
 def compare_rows(random: Random) -> Rows:
     """The contributions to the gap, which no rule changes: the sexes are alike."""
-    from fairtrial import compare
-
-    changed = compare(*explanations(people(random, 500), 0.4, 0.6)).estimates
+    before, after = explanations(people(random, 500), 0.4, 0.6)
+    changed = before.compare(after).estimates
     return [row for row in changed if row["part"] == "gap"][1:]
 
 

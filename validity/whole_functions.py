@@ -153,9 +153,8 @@ def explained(random: Random) -> bool:
 
 
 def compared(random: Random) -> bool:
-    from fairtrial import compare
-
-    changed = compare(*explanations(people(random, 500), 0.4, 0.6))
+    before, after = explanations(people(random, 500), 0.4, 0.6)
+    changed = before.compare(after)
     rows = [row for row in changed.estimates if row["part"] == "gap"]
     adjusted = [row["p_adjusted"] for row in rows[1:] if isinstance(row["p_adjusted"], float)]
     return bool(adjusted) and min(adjusted) <= 0.05

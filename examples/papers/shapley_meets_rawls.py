@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 from parts.census import FEATURES, MEMBERS, Census, Fitted, Recorded, census, ensemble
-from parts.keeping import kept, spent
+from parts.keeping import kept, spent, with_own_code
 from parts.two_stages import scheme
 
 import fairtrial
-from fairtrial._explain.solver.esl import b_sequence, coefficients
+from fairtrial.papers.shapley_rawls import b_sequence, coefficients
 
 PRINTED = json.loads((Path(__file__).parent / "shapley_meets_rawls_tables.json").read_text(encoding="utf-8"))
 WOMEN = {"sex": "Female"}
@@ -35,7 +35,7 @@ Results = dict[str, Any]
 def explained(people: Census, rule: Recorded) -> Results:
     """Both stages under each of the five values; the coalitions' decisions are made once."""
     audit = fairtrial.Audit(people.frame, outcome="income", positive=">50K", groups="sex", features=FEATURES)
-    settings = {"test": people.in_test, "reference": WOMEN, "sensitive": "always", "features": FEATURES}
+    settings = {"test": people.in_test, "target": WOMEN, "sensitive": "always", "features": FEATURES}
     return {
         name: fairtrial.explain(audit, "tpr", coalitions=rule, allocation=name, **settings)
         for name in MEMBERS
@@ -195,7 +195,7 @@ def double_sum(people: Census, decisions: np.ndarray) -> Results:
 def readings(people: Census, model: Any) -> str:
     """The same features under three places for gender: the paper's headline depends on it."""
     audit = fairtrial.Audit(people.frame, outcome="income", positive=">50K", groups="sex", features=FEATURES)
-    settings = {"test": people.in_test, "reference": WOMEN}
+    settings = {"test": people.in_test, "target": WOMEN}
     always = {"coalitions": Fitted(people, model).decided(), "sensitive": "always", "features": FEATURES}
     rows = []
     for label, asked in (
@@ -256,7 +256,7 @@ def study(full: bool) -> tuple[str, str]:
         whole=gap_of(people, decisions[:, 15]), without=gap_of(people, decisions[:, 7]),
         table_5=first_stage(after, PRINTED["table_5"]),
         table_6=table_6(shown) if shown else "Neither AIF360 nor fairlearn is installed.",
-        change=fairtrial.compare(before["shapley"], shown["shapley"]).verdict.text if shown else "", time="{time}",
+        change=before["shapley"].compare(shown["shapley"]).verdict.text if shown else "", time="{time}",
     )  # fmt: skip
     return page, scheme(before["shapley"], FEATURES)
 
@@ -268,7 +268,9 @@ def main(full: bool, out: Path | None) -> None:
     print(page)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "shapley_meets_rawls.md").write_text(page, encoding="utf-8")
+        (out / "shapley_meets_rawls.md").write_text(
+            with_own_code(page, "shapley_meets_rawls"), encoding="utf-8"
+        )
         (out / "shapley_meets_rawls_figure_1.svg").write_text(drawing, encoding="utf-8")
 
 

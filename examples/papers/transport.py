@@ -20,7 +20,7 @@ import altair as alt
 import numpy as np
 from parts import transport_tables as tables
 from parts.drawing import drawn
-from parts.keeping import kept, spent
+from parts.keeping import kept, spent, with_own_code
 from parts.transport_data import People, arrhythmia, compas, data_folder, drug
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
@@ -28,8 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fairtrial._results.charts.theme import COLOURS, finish
-from fairtrial._transport.solver.distances import linear_distance
-from fairtrial._transport.solver.rate_contrasts import RateContrasts, disjoint_families
+from fairtrial.papers.transport import RateContrasts, disjoint_families, linear_distance
 
 LEVELS = (0.10, 0.05, 0.01)
 TABLE_4 = {
@@ -334,7 +333,7 @@ def main() -> None:
     print(page)
     if arguments.out is not None:
         arguments.out.mkdir(parents=True, exist_ok=True)
-        (arguments.out / "transport.md").write_text(page, encoding="utf-8")
+        (arguments.out / "transport.md").write_text(with_own_code(page, "transport"), encoding="utf-8")
         for number, chart in ((1, first), (2, figure_2(histogram))):
             (arguments.out / f"transport_figure_{number}.svg").write_text(drawn(chart), encoding="utf-8")
 

@@ -12,7 +12,6 @@ from ._compare.tabulate.result import TabulateResult as TabulateResult
 from ._errors import FairtrialError as FairtrialError
 from ._errors import FairtrialWarning as FairtrialWarning
 from ._errors import InputError as InputError
-from ._explain.method import compare as compare
 from ._explain.method import explain as explain
 from ._explain.result import CompareResult as CompareResult
 from ._explain.result import ExplainResult as ExplainResult

@@ -98,5 +98,5 @@ def random_case(seed: int) -> Case:
     if random.random() < 0.5:
         spec["certify"] = {"metric": str(random.choice(metrics)), "minimum": 2, "tolerance": 0.1}
     if random.random() < 0.3:
-        spec["transport"] = {"criterion": "statistical_parity", "by": "g0", "minimum": 2}
+        spec["transport"] = {"metric": "statistical_parity", "by": "g0", "minimum": 2}
     return Case(labels, truth, spec)

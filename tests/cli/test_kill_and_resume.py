@@ -37,7 +37,7 @@ features = ["sex", "age_cat", "priors_count", "c_charge_degree"]
 permutations = 39999
 
 [transport]
-criterion = "equalized_odds"
+metric = "equalized_odds"
 by = "sex"
 """
 COMMAND = [

@@ -18,7 +18,7 @@ ASKING = {
     "flag": [*DATA, "--metric", "fpr"],
     "scan": [*DATA, "--metric", "fpr", "--protected", "race=A"],
     "scan-all": [*DATA, "--metric", "fpr"],
-    "transport": [*DATA, "--criterion", "fpr"],
+    "transport": [*DATA, "--metric", "fpr"],
     "explain": [*DATA, "--metric", "fpr", "--feature", "age"],
     "improve": DATA,
     "plan": ["--metric", "fpr", "--rate", "0.2", "--disparity", "0.1"],

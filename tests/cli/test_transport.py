@@ -31,7 +31,7 @@ def _run(*arguments: str) -> str:
 def test_a_table_in_and_files_out(table: str, tmp_path: Path) -> None:
     saved, chart, lines = tmp_path / "out.json", tmp_path / "out.svg", tmp_path / "out.csv"
     text = _run(
-        table, *BASIC[2:], "--criterion", "equal_opportunity",
+        table, *BASIC[2:], "--metric", "equal_opportunity",
         "--by", "race=African-American", "--by", "race=Caucasian",
         "--json", str(saved), "--chart", str(chart), "--csv", str(lines),
     )  # fmt: skip
@@ -50,18 +50,18 @@ def test_a_table_in_and_files_out(table: str, tmp_path: Path) -> None:
 def test_a_linear_rule_from_a_file(table: str, tmp_path: Path) -> None:
     rule = tmp_path / "rule.json"
     rule.write_text(json.dumps({"coefficients": {"decile_score": 1.0}, "intercept": -4.5}))
-    text = _run(table, *BASIC, "--criterion", "equalized_odds", "--distance", str(rule), "--norm", "l1")
+    text = _run(table, *BASIC, "--metric", "equalized_odds", "--distance", str(rule), "--norm", "l1")
     assert "units of the features" in text
     rule.write_text("[1, 2]")
     with pytest.raises(FairtrialError, match="--distance"):
-        _run(table, *BASIC, "--criterion", "equalized_odds", "--distance", str(rule))
+        _run(table, *BASIC, "--metric", "equalized_odds", "--distance", str(rule))
     with pytest.raises(FairtrialError, match="--distance"):
-        _run(table, *BASIC, "--criterion", "equalized_odds", "--distance", str(tmp_path / "none.json"))
+        _run(table, *BASIC, "--metric", "equalized_odds", "--distance", str(tmp_path / "none.json"))
 
 
 def test_conditional_parity_tolerance_and_target(table: str) -> None:
     text = _run(
-        table, *BASIC, "--criterion", "conditional_parity", "--strata", "c_charge_degree", "--tolerance", "0.05",
+        table, *BASIC, "--metric", "conditional_parity", "--within", "c_charge_degree", "--tolerance", "0.05",
         "--direction", "above", "--target", "race=Caucasian",
     )  # fmt: skip
     assert "c_charge_degree F" in text
@@ -69,6 +69,6 @@ def test_conditional_parity_tolerance_and_target(table: str) -> None:
 
 def test_bad_input_is_one_message(table: str) -> None:
     with pytest.raises(FairtrialError, match="certify"):
-        _run(table, *BASIC, "--criterion", "predictive_parity")
+        _run(table, *BASIC, "--metric", "predictive_parity")
     with pytest.raises(FairtrialError, match="--direction must be one of"):
-        _run(table, *BASIC, "--criterion", "equalized_odds", "--direction", "both")
+        _run(table, *BASIC, "--metric", "equalized_odds", "--direction", "both")

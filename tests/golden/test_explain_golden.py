@@ -55,7 +55,7 @@ def ensemble():
 
 @pytest.fixture(scope="module")
 def paper(audit, ensemble):
-    return fairtrial.explain(audit, "tpr", model=ensemble, sensitive="always", reference={"sex": "Female"})
+    return fairtrial.explain(audit, "tpr", model=ensemble, sensitive="always", target={"sex": "Female"})
 
 
 def test_table_1_within_its_tolerance(paper):
@@ -98,10 +98,10 @@ def test_printed_intervals_are_wider_than_the_influence_intervals(paper):
 def test_where_gender_stands_decides_the_answer(audit):
     """Gender-blind, marital status carries the gap; as a player, gender does."""
     tree = DecisionTreeClassifier(max_depth=6, class_weight="balanced", random_state=0)
-    blind = fairtrial.explain(audit, "tpr", model=tree, reference={"sex": "Female"})
+    blind = fairtrial.explain(audit, "tpr", model=tree, target={"sex": "Female"})
     assert blind.drivers[0]["feature"] == "marital"
     assert blind.drivers[0]["difference"] > 0
-    player = fairtrial.explain(audit, "tpr", model=tree, sensitive="player", reference={"sex": "Female"})
+    player = fairtrial.explain(audit, "tpr", model=tree, sensitive="player", target={"sex": "Female"})
     assert player.drivers[0]["feature"] == "sex"
 
 
@@ -111,12 +111,12 @@ def decided(audit):
     """Decisions of 15 trees that never see gender, on the test rows, by way of the public result."""
     tree = DecisionTreeClassifier(max_depth=6, class_weight="balanced", random_state=0)
     from fairtrial import METRICS
-    from inside.explain import Wanted, coalition_outputs, read_explained_rows
+    from inside.explain import ExplainRequest, coalition_outputs, read_explained_rows
 
-    wanted = Wanted(
-        metric=METRICS["tpr"], by=None, features=None, sensitive="absent", test=0.3, reference=None, model=tree,
-        coalitions="retrain", averaged="decisions", background=1, allocation="shapley", baseline="random",
-        budget=None, favourable=None, interval="certify", confidence_level=0.95, seed=0, jobs=None, progress=None,
+    wanted = ExplainRequest(
+        metric=METRICS["tpr"], by=None, features=None, sensitive="absent", test=0.3, target=None, model=tree,
+        coalitions="retrain", averaged="decisions", background=1, allocation="shapley",
+        budget=None, confidence_level=0.95, seed=0, jobs=None, progress=None,
     )  # fmt: skip
     explained = read_explained_rows(audit, wanted)
     outputs = coalition_outputs(wanted, audit, explained, np.arange(1, 16))

@@ -39,7 +39,7 @@ features = ["sex", "age_cat", "priors_count", "c_charge_degree"]
 permutations = 4999
 
 [transport]
-criterion = "equalized_odds"
+metric = "equalized_odds"
 by = "sex"
 """
 EACH = 4  # kills of one run before it may end

@@ -63,7 +63,7 @@ def reference(frame: pd.DataFrame) -> dict[str, Any]:
 def explained(frame: pd.DataFrame, model: str = "logistic") -> Any:
     return ft.explain(
         audit(frame), "selection_rate", by="g", model=model, features=["level", "age"],
-        reference=reference(frame), test="part",
+        target=reference(frame), test="part",
     )  # fmt: skip
 
 
@@ -108,7 +108,7 @@ CASES: dict[str, Case] = {
         explained, gap="difference", not_for={"duplication": PENALTY},
     ),
     "compare": Case(
-        lambda frame: ft.compare(explained(frame), explained(frame, "tree")),
+        lambda frame: explained(frame).compare(explained(frame, "tree")),
         gap="difference", not_for={"duplication": PENALTY},
     ),
     "improve": Case(

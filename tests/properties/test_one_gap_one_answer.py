@@ -152,7 +152,7 @@ def test_the_report_shows_the_same_digits_and_the_asked_level(
     if target != "rest":  # transport and explain compare named groups
         asked["explain"] = {"metric": metric, "by": [{"g": "a"}, target], "confidence_level": level}
         if metric == "selection_rate":
-            asked["transport"] = {"criterion": metric, "by": [{"g": "a"}, target], **about}
+            asked["transport"] = {"metric": metric, "by": [{"g": "a"}, target], **about}
     trial = run(asked, data=frame, out=tmp_path)
     parts = section_texts((tmp_path / "report.html").read_text(encoding="utf-8"), list(trial.results))
     sections = {part["id"]: part for part in json.loads((tmp_path / "results.json").read_text())["sections"]}

@@ -131,7 +131,7 @@ TEXTS: list[tuple[str, str, tuple[Any, ...], dict[str, Any]]] = [
     ("transport", "people by score", ("equalized_odds",), {}),
     ("transport", "linear", ("statistical_parity",), {"distance": inputs.LINEAR}),
     ("transport", "people decisions", ("statistical_parity",), {}),
-    ("explain", "people aged", ("fpr",), {"model": "logistic", "reference": BETA}),
+    ("explain", "people aged", ("fpr",), {"model": "logistic", "target": BETA}),
     (
         "explain",
         "people",
@@ -198,8 +198,8 @@ SPECS: dict[str, dict[str, Any]] = {
         "scan_all": {
             "metric": "fpr", "by": ["side"], "features": ["level"], "permutations": 49, "direction": "differs",
         },
-        "transport": {"criterion": "equalized_odds", "by": ["g"], "direction": "differs"},
-        "explain": {"metric": "fpr", "by": ["g"], "reference": "beta", "model": "logistic"},
+        "transport": {"metric": "equalized_odds", "by": ["g"], "direction": "differs"},
+        "explain": {"metric": "fpr", "by": ["g"], "target": "beta", "model": "logistic"},
         "improve": {"accuracy": "accuracy", "fairness": "fpr", "by": ["side"], "candidates": ["d2"],
                     "fitted_elsewhere": True, "splits": 2, "bootstrap": 200},
     },
@@ -215,7 +215,7 @@ SPECS: dict[str, dict[str, Any]] = {
     "failing": {
         "data": {"source": "people.parquet", "decision": "d", "groups": ["g"]},
         "measure": {"metrics": "selection_rate"},
-        "transport": {"criterion": "statistical_parity", "minimum": 100000},
+        "transport": {"metric": "statistical_parity", "minimum": 100000},
     },
 }  # fmt: skip
 
@@ -282,7 +282,7 @@ COMMANDS: list[list[str]] = [
     ["measure", "FILE", "--outcome", "y", "--decision", "d", "--by", "g", "--metric", "fpr"],
     ["certify", "FILE", "--outcome", "y", "--decision", "d", "--by", "g", "--metric", "fpr", "--tolerance", "0.1"],
     ["flag", "FILE", "--outcome", "y", "--decision", "d", "--by", "g", "--metric", "fprr"],
-    ["transport", "FILE", "--outcome", "y", "--score", "s", "--threshold", "0.45", "--by", "g", "--criterion", "tpr"],
+    ["transport", "FILE", "--outcome", "y", "--score", "s", "--threshold", "0.45", "--by", "g", "--metric", "tpr"],
     ["run", "missing.toml"],
     ["certify", "FILE", "--decision", "dd", "--by", "g", "--metric", "selection_rate"],
 ]  # fmt: skip

@@ -142,7 +142,10 @@ def scan_cases() -> Iterator[Case]:
     yield from varied("scan_all", "people", "mean_score", options=[{"permutations": 49, "by": ["g"]}])
 
 
-# -- transport -------------------------------------------------------------------------------------------------------
+# -- transport, and the paper's own test ----------------------------------------------------------------------------
+PAPER = "papers.transport.fairness_test"
+
+
 def transport_cases() -> Iterator[Case]:
     criteria: list[Any] = [
         "statistical_parity", "equal_opportunity", "predictive_equality", "equalized_odds", "separation",
@@ -156,20 +159,24 @@ def transport_cases() -> Iterator[Case]:
         {"tolerance": 0.05}, {"tolerance": 0.2}, {"tolerance": 0.05, "direction": "above", "target": BETA},
         {"direction": "above"}, {"direction": "below"}, {"direction": "differs"},
         {"direction": "below", "target": {"g": "Alpha"}}, {"target": {"g": "Gamma"}}, {"distance": "score"},
-        {"distance": "log-odds"}, {"distance": "far"}, {"strata": "side"}, {"strata": ["side", "level"]},
+        {"distance": "log-odds"}, {"distance": "far"}, {"within": "side"}, {"within": ["side", "level"]},
         {"minimum": 5}, {"minimum": 60}, {"confidence_level": 0.9}, {"seed": 4}, {"by": "level"},
-        {"by": [{"g": "Alpha"}, {"g": ["Beta", "Gamma"]}]}, {"calibration": "paper"},
-        {"calibration": "paper", "bandwidth": 0.5},
-        {"calibration": "paper", "direction": "above", "tolerance": 0.05},
-        {"calibration": "paper", "direction": "below"},
+        {"by": [{"g": "Alpha"}, {"g": ["Beta", "Gamma"]}]},
         {"by": [{"g": "Alpha", "side": "left"}, {"g": "Beta"}]},
     ]  # fmt: skip
     for change in changes:
         for criterion in ("equal_opportunity", "statistical_parity"):
             yield from varied("transport", "people by score", criterion, every=5, options=[change])
+    by_the_paper: list[dict[str, Any]] = [
+        {"calibration": "paper"}, {"calibration": "paper", "bandwidth": 0.5},
+        {"calibration": "paper", "direction": "above", "tolerance": 0.05},
+        {"calibration": "paper", "direction": "below"},
+    ]  # fmt: skip
+    for criterion in ("equal_opportunity", "statistical_parity"):
+        yield from varied(PAPER, "people by score", criterion, every=5, options=by_the_paper)
     yield from varied("transport", "people by score", "equalized_odds", options=changes[:8])
-    for strata in ("side", ["side", "level"]):
-        yield from varied("transport", "people by score", "conditional_parity", options=[{"strata": strata}])
+    for within in ("side", ["side", "level"]):
+        yield from varied("transport", "people by score", "conditional_parity", options=[{"within": within}])
     for of in ("people decisions", "people words", "gaps drop"):
         yield from varied("transport", of, "statistical_parity", options=[{}, {"tolerance": 0.05}])
     for minimum in (3, 30):
@@ -186,10 +193,19 @@ def transport_cases() -> Iterator[Case]:
     moves: list[dict[str, Any]] = [
         {}, {"norm": "l1"}, {"norm": "linf"}, {"units": "standard"}, {"units": "model"},
         {"immutable": "male"},
-        {"immutable": ["x2", "male"], "norm": "l1"}, {"discrete": "male", "step_cost": 0.1},
-        {"discrete": ["male"], "step_cost": 2.0, "norm": "linf"}, {"immutable": ["x1", "x2", "male"]},
-        {"units": "standard", "immutable": "x2"}, {"tolerance": 0.05}, {"calibration": "paper"},
+        {"immutable": ["x2", "male"], "norm": "l1"}, {"immutable": ["x1", "x2", "male"]},
+        {"units": "standard", "immutable": "x2"}, {"tolerance": 0.05},
     ]  # fmt: skip
+    priced: list[dict[str, Any]] = [
+        {"discrete": "male", "step_cost": 0.1, "calibration": "pooled"},
+        {"discrete": ["male"], "step_cost": 2.0, "norm": "linf", "calibration": "pooled"},
+        {"calibration": "paper"},
+    ]  # fmt: skip
+    for change in priced:
+        for criterion in ("statistical_parity", "equal_opportunity"):
+            yield from varied(
+                PAPER, "linear", criterion, every=5, options=[{"distance": inputs.LINEAR, **change}]
+            )
     for change in moves:
         for criterion in ("statistical_parity", "equal_opportunity"):
             yield from varied(
@@ -213,7 +229,9 @@ def transport_cases() -> Iterator[Case]:
     }  # fmt: skip
     for change in ({}, {"event": "role.not_decision"}, {"contrasts": [[1, -0.5, -0.5]]}):
         yield Case(
-            f"transport/own/{in_words(change)}", ask("transport", "people by score", {**own, **change}), 2
+            f"{PAPER}/own/{in_words(change)}",
+            ask(PAPER, "people by score", {**own, **change}, calibration="pooled"),
+            2,
         )
     given = metric("left side", role.decision, {"side": "left"})
     yield Case("transport/own metric", ask("transport", "people by score", given), 2)

@@ -13,6 +13,7 @@ from snapshot import inputs
 from snapshot.case import BETA, Case, role
 from snapshot.cases_models import FIXED
 from snapshot.cases_outputs import spec_of
+from snapshot.cases_search import PAPER
 from snapshot.faults_data import NAN, bad, faulty_calls, file_of
 from snapshot.faults_groups import but, common_faults
 from snapshot.inputs import audit, call, metric
@@ -31,25 +32,22 @@ minimun = 3
 
 def transport_faults() -> Iterator[Case]:
     yield from faulty_calls("transport", "people by score", ("equal_opportunity",), {
-        **but(common_faults("criterion"), *(f"metric {part}" for part in ("c", "d", "g", "k", "n", "r", "t"))),
-        "criterion parity": {"criterion": "predictive_parity"},
-        "criterion sufficiency": {"criterion": "sufficiency"},
-        "criterion empty": {"criterion": []}, "criterion score": {"criterion": "mean_score"},
-        "criterion base": {"criterion": "base_rate"},
-        "criterion events": {"criterion": ["tpr", "fnr"]},
-        "criterion calibration": {"criterion": "calibration"},
-        "criterion typo": {"criterion": "equal_oportunity"},
-        "strata lacks": {"criterion": "conditional_parity"},
-        "strata unknown": {"strata": "sides"}, "strata number": {"strata": 3},
+        **but(common_faults("metric"), *(f"metric {part}" for part in ("c", "d", "g", "k", "n", "r", "t"))),
+        "criterion parity": {"metric": "predictive_parity"},
+        "criterion sufficiency": {"metric": "sufficiency"},
+        "criterion empty": {"metric": []}, "criterion score": {"metric": "mean_score"},
+        "criterion base": {"metric": "base_rate"},
+        "criterion events": {"metric": ["tpr", "fnr"]},
+        "criterion calibration": {"metric": "calibration"},
+        "criterion typo": {"metric": "equal_oportunity"},
+        "strata lacks": {"metric": "conditional_parity"},
+        "strata unknown": {"within": "sides"}, "strata number": {"within": 3},
         "direction": {"direction": "up"},
-        "calibration": {"calibration": "papr"}, "norm": {"norm": "l3"}, "units": {"units": "metres"},
+        "norm": {"norm": "l3"}, "units": {"units": "metres"},
         "several": {"direction": "up", "norm": "l3"},
         "tolerance": {"tolerance": -0.1}, "tolerance one": {"tolerance": 1},
         "tolerance text": {"tolerance": "x"},
-        "tolerance true": {"tolerance": True}, "bandwidth": {"bandwidth": -1, "calibration": "paper"},
-        "bandwidth pooled": {"bandwidth": 0.3},
-        "step_cost": {"step_cost": 0}, "minimum": {"minimum": 0},
-        "paper tolerance": {"calibration": "paper", "tolerance": 0.1},
+        "tolerance true": {"tolerance": True}, "minimum": {"minimum": 0},
         "target number": {"target": 0.5}, "target rest": {"target": "rest"},
         "norm of a score": {"norm": "l1"},
         "immutable of a score": {"immutable": "age"}, "distance column": {"distance": "scor"},
@@ -61,6 +59,17 @@ def transport_faults() -> Iterator[Case]:
         "distance wrong": {"distance": {"coefficients": {"age": 1.0}}},
         "overlap": {"by": [{"g": "Alpha"}, {"side": "left"}]},
         "by mixed": {"by": ["g", {"side": "left"}]}, "nobody": {"minimum": 100000},
+    })  # fmt: skip
+    yield from faulty_calls("transport", "linear", ("statistical_parity",), {
+        "immutable unknown": {"immutable": "x3"},
+        "rule": {"distance": {**inputs.LINEAR, "intercept": 3.0}},
+        "key": {"distance": {**inputs.LINEAR, "bias": 3.0}},
+        "score": {"distance": "score"}, "log-odds": {"distance": "log-odds"},
+    }, distance=inputs.LINEAR)  # fmt: skip
+    yield from faulty_calls(PAPER, "people by score", ("equal_opportunity",), {
+        "calibration": {"calibration": "papr"}, "bandwidth": {"bandwidth": -1},
+        "bandwidth pooled": {"bandwidth": 0.3, "calibration": "pooled"}, "step_cost": {"step_cost": 0},
+        "paper tolerance": {"tolerance": 0.1},
         "own contrasts": {"criterion": {"cells": [{"g": "Alpha"}]}},
         "own event": {"criterion": {"cells": TWO, "contrasts": [[1, -1]], "event": "role.score"}},
         "own shape": {"criterion": {"cells": TWO, "contrasts": [[1, -1, 0]]}},
@@ -68,16 +77,13 @@ def transport_faults() -> Iterator[Case]:
         "own role": {"criterion": {"cells": [{"role.outcom": 1}, {"g": "Beta"}], "contrasts": [[1, -1]]}},
         "own key": {"criterion": {"cells": [{"g": "Alpha"}], "contrasts": [[1]], "weights": 1}},
     })  # fmt: skip
-    yield from faulty_calls("transport", "linear", ("statistical_parity",), {
-        "immutable unknown": {"immutable": "x3"}, "discrete unknown": {"discrete": ["mal"], "step_cost": 1.0},
+    yield from faulty_calls(PAPER, "linear", ("statistical_parity",), {
+        "discrete unknown": {"discrete": ["mal"], "step_cost": 1.0},
         "step lacks": {"discrete": "male"}, "step alone": {"step_cost": 1.0},
         "both": {"immutable": "male", "discrete": "male", "step_cost": 1.0},
-        "rule": {"distance": {**inputs.LINEAR, "intercept": 3.0}},
-        "key": {"distance": {**inputs.LINEAR, "bias": 3.0}},
-        "score": {"distance": "score"}, "log-odds": {"distance": "log-odds"},
     }, distance=inputs.LINEAR)  # fmt: skip
     yield from faulty_calls("transport", "people decisions", ("statistical_parity",), {
-        "no outcome": {"criterion": "tpr"}, "units without distance": {"units": "standard"},
+        "no outcome": {"metric": "tpr"}, "units without distance": {"units": "standard"},
         "predict": {"distance": np.sign},
     })  # fmt: skip
     yield from faulty_calls(
@@ -87,7 +93,9 @@ def transport_faults() -> Iterator[Case]:
     yield Case("faults/transport/many classes", lambda: _transport_model("many"), 2)
     yield Case("faults/transport/other decisions", lambda: _transport_model("other"), 2)
     yield Case(
-        "faults/transport/tree discrete", lambda: _transport_model("tree", discrete="male", step_cost=1.0), 2
+        f"faults/{PAPER}/tree discrete",
+        lambda: _transport_model("tree", PAPER, discrete="male", step_cost=1.0),
+        2,
     )
     yield Case("faults/transport/kernel units", lambda: _transport_model("svm", units="standard"), 2)
     yield Case(
@@ -97,7 +105,7 @@ def transport_faults() -> Iterator[Case]:
     )
 
 
-def _transport_model(name: str, **options: Any) -> Any:
+def _transport_model(name: str, asked: str = "transport", **options: Any) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import SVC
     from sklearn.tree import DecisionTreeClassifier
@@ -115,7 +123,7 @@ def _transport_model(name: str, **options: Any) -> Any:
     if name in ("tree", "svm"):
         frame = frame.assign(d=model.predict(x))
     roles = {"outcome": "y", "decision": "d", "groups": "race", "features": ["x1", "x2", "male"]}
-    return call("transport", call("Audit", frame, **roles), "statistical_parity", distance=model, **options)
+    return call(asked, call("Audit", frame, **roles), "statistical_parity", distance=model, **options)
 
 
 def explain_faults() -> Iterator[Case]:
@@ -133,11 +141,8 @@ def explain_faults() -> Iterator[Case]:
         "background real": {"background": 1.5},
         "allocation": {"allocation": "shaply"}, "allocation dict": {"allocation": {"people": [1]}},
         "allocation size": {"allocation": {"features": [1, 2, 3, 4]}},
-        "allocation equal": {"allocation": {"groups": [0.0, 0.0]}}, "baseline": {"baseline": "chance"},
-        "baseline zero": {"baseline": 0},
-        "baseline nan": {"baseline": NAN}, "baseline true": {"baseline": True},
-        "interval": {"interval": "wald"}, "better": {"better": "up"},
-        "reference text": {"reference": "Beta"}, "reference level": {"reference": {"g": "Bet"}},
+        "allocation equal": {"allocation": {"groups": [0.0, 0.0]}},
+        "reference text": {"target": "Beta"}, "reference level": {"target": {"g": "Bet"}},
         "budget": {"budget": 0},
         "budget real": {"budget": 2.5}, "sensitive": {"sensitive": "proxy"},
         "sensitive lacks": {"sensitive": None},
@@ -154,13 +159,17 @@ def explain_faults() -> Iterator[Case]:
         "calibration": {"metric": "calibration"},
         "expression": {"metric": metric("old", role.decision, nw.col("age") > 40)},
         "mixed": {"metric": {"name": "x", "value": "role.score", "given": {"role.decision": 1}}},
-        "prior of a score": {"metric": "mean_score", "baseline": "prior"},
         "matrix shape": {"coalitions": np.zeros((900, 3))},
         "matrix nan": {"coalitions": np.full((900, 4), NAN)},
         "matrix two": {"coalitions": np.full((900, 4), 2.0)},
         "dict lacks": {"coalitions": {("age",): np.zeros(900)}},
         "function size": {"coalitions": lambda names: [1, 0]},
         "marginal unfitted": {"coalitions": "marginal", "model": None, "sensitive": None},
+    }, **told)  # fmt: skip
+    yield from faulty_calls("papers.shapley_rawls.explain", "people", ("tpr",), {
+        "baseline": {"baseline": "chance"}, "baseline zero": {"baseline": 0}, "baseline nan": {"baseline": NAN},
+        "baseline true": {"baseline": True}, "interval": {"interval": "wald"}, "better": {"better": "up"},
+        "prior of a score": {"metric": "mean_score", "baseline": "prior"},
     }, **told)  # fmt: skip
     yield from faulty_calls(
         "explain", "people cost", ("ppv",), {"real outcome": {}}, model="logistic", features=["age"]
@@ -182,7 +191,7 @@ def explain_faults() -> Iterator[Case]:
         "metric": lambda: call("compare", made(), made(metric="fpr")),
         "features": lambda: call("compare", made(), made(features=["age", "side"])),
         "allocation": lambda: call("compare", made(), made(allocation="solidarity")),
-        "groups": lambda: call("compare", made(), made(reference=BETA)),
+        "groups": lambda: call("compare", made(), made(target=BETA)),
         "people": lambda: call("compare", made(), made(test="part")),
         "level": lambda: call("compare", made(), made(), confidence_level=2),
     })  # fmt: skip

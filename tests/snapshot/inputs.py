@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,8 +28,10 @@ POSITIONS: dict[str, tuple[str, ...]] = {
     "plan": ("metric",),
     "scan": ("audit", "metric"),
     "scan_all": ("audit", "metric"),
-    "transport": ("audit", "criterion"),
+    "transport": ("audit", "metric"),
+    "papers.transport.fairness_test": ("audit", "criterion"),
     "explain": ("audit", "metric"),
+    "papers.shapley_rawls.explain": ("audit", "metric"),
     "compare": ("explanation", "other"),
     "improve": ("audit", "accuracy", "fairness"),
     "Metric": ("name", "value", "given"),
@@ -39,7 +42,9 @@ POSITIONS: dict[str, tuple[str, ...]] = {
 def call(function: str, /, *given: Any, **named: Any) -> Any:
     """A public function by its name; arguments after the first by theirs."""
     rest = dict(zip(POSITIONS[function][1:], given[1:], strict=False))
-    return getattr(fairtrial, function)(*given[:1], **rest, **named)
+    if function == "compare":
+        return given[0].compare(*given[1:], **named)
+    return attrgetter(function)(fairtrial)(*given[:1], **rest, **named)
 
 
 def metric(name: str, value: Any, given: Any = None, **more: Any) -> Any:

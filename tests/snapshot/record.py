@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from inside.ground import recorded
-from inside.methods import declared_methods
+from inside.methods import all_methods
 from snapshot import inputs
 from snapshot.case import Case
 from snapshot.kept import SEPARATOR, Flat
@@ -75,7 +75,7 @@ def tidy(flat: Flat) -> Flat:
 @cache
 def _defaults(method: str) -> dict[str, Flat]:
     """What an option of the method is recorded as where it stands at its default."""
-    known = declared_methods()
+    known = all_methods()
     options = [option for option in known[method].arguments if not option.required] if method in known else []
     return {
         option.name: {

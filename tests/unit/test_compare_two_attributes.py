@@ -17,7 +17,7 @@ def test_rates_of_cells():
         fairtrial.explain(audit, "tpr", coalitions=rule, by=["sex", "race"], sensitive="absent")
         for rule in rules
     )
-    rows = fairtrial.compare(before, after).estimates
+    rows = before.compare(after).estimates
     totals = {
         row["group"]: row for row in rows if row["part"] == "rate" and row["feature"] == rows[0]["feature"]
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -17,13 +18,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fairtrial
-from fairtrial import Audit, FairtrialWarning, InputError, compare, explain, read_result
-from inside.explain import MEMBERS, pooled_z
+from fairtrial import Audit, FairtrialWarning, InputError, explain, read_result
 from inside.ground import NotApplicable, arguments_of
+from inside.papers import MEMBERS, pooled_z, shapley_rawls
 from inside.results import reason, scalar
 from oracles.esl import DEFINITIONS
 
 FEATURES = ["age", "skill", "colour"]
+of_the_paper = partial(shapley_rawls.explain, interval="certify")
 
 
 def people(n=900, seed=1):
@@ -79,7 +81,7 @@ def test_refitted_coalitions_equal_plain_loops(frame, audit):
     """Fit every subset by hand, take the rates, apply Shapley by permutations twice."""
     in_test = np.random.default_rng(0).random(len(frame)) < 0.4
     model = DecisionTreeClassifier(max_depth=3, random_state=0)
-    result = explain(audit, "tpr", model=model, test=in_test, reference={"sex": "F"})
+    result = explain(audit, "tpr", model=model, test=in_test, target={"sex": "F"})
     columns = {"age": frame[["age"]], "skill": frame[["skill"]], "colour": pd.get_dummies(frame["colour"])}
     test = frame[in_test]
     worth = np.zeros((2, 8))
@@ -105,7 +107,7 @@ def test_imputed_coalitions_equal_plain_loops(frame, audit):
     model = LogisticRegression().fit(frame[numbers].to_numpy(), frame["y"])
     small = Audit(frame.head(60), outcome="y", groups="sex", features=numbers)
     result = explain(
-        small, "selection_rate", model=model, coalitions="marginal", background=1000, reference={"sex": "F"}
+        small, "selection_rate", model=model, coalitions="marginal", background=1000, target={"sex": "F"}
     )
     table = frame.head(60)[numbers].to_numpy()
     for names, mask in (((), 0), (("age",), 1), (("skill",), 2)):
@@ -125,7 +127,7 @@ def test_imputed_coalitions_equal_plain_loops(frame, audit):
 
 @pytest.mark.parametrize("metric", ["tpr", "ppv", "selection_rate", "for", "accuracy", "fnr"])
 def test_contributions_add_up_to_the_gap_and_to_the_group_values(frame, audit, metric):
-    result = explain(audit, metric, coalitions=rule(frame), sensitive="absent", reference={"sex": "F"})
+    result = explain(audit, metric, coalitions=rule(frame), sensitive="absent", target={"sex": "F"})
     (gap,) = part(result, "gap")
     total = sum(row["difference"] for row in part(result, "contribution to the gap"))
     assert total == pytest.approx(gap["difference"], abs=1e-12)
@@ -156,7 +158,7 @@ def test_one_gap_has_one_answer_across_the_package(frame, metric, level, size):
         metric,
         coalitions=rule(few),
         sensitive="absent",
-        reference={"sex": "F"},
+        target={"sex": "F"},
         confidence_level=level,
     )
     certified = fairtrial.certify(
@@ -176,7 +178,7 @@ def test_one_gap_of_scores_has_one_answer(frame):
         features=FEATURES,
     )  # fmt: skip
     with pytest.warns(FairtrialWarning, match="another system"):
-        result = explain(audit, "mean_score", model="logistic", reference={"sex": "F"})
+        result = explain(audit, "mean_score", model="logistic", target={"sex": "F"})
     (row,) = fairtrial.certify(audit, "mean_score", by=[{"sex": "M"}], target={"sex": "F"}).estimates
     for name in ("difference", "difference_low", "difference_high", "p_value", "n"):
         assert result.gap[name] == pytest.approx(row[name], abs=1e-12), name
@@ -236,10 +238,10 @@ def test_given_sequences_and_names_agree(frame, audit):
 
 def test_an_estimated_baseline_adds_its_error(frame, audit):
     """Standard errors of (contribution / prior) against resampling people within groups."""
-    known = explain(
+    known = of_the_paper(
         audit, "tpr", coalitions=rule(frame), sensitive="absent", baseline=float(frame["y"].mean())
     )
-    prior = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent", baseline="prior")
+    prior = of_the_paper(audit, "tpr", coalitions=rule(frame), sensitive="absent", baseline="prior")
     for a, b in zip(known.drivers, prior.drivers, strict=True):
         assert a["value"] == pytest.approx(b["value"], abs=1e-12)
         assert a["difference"] == b["difference"]
@@ -263,7 +265,7 @@ def test_an_estimated_baseline_adds_its_error(frame, audit):
 
 
 def test_paper_interval_is_available_under_its_name(frame, audit):
-    paper = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent", interval="paper")
+    paper = shapley_rawls.explain(audit, "tpr", coalitions=rule(frame), sensitive="absent")
     ours = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent")
     assert paper.gap["difference"] == ours.gap["difference"]
     assert paper.gap["difference_high"] - paper.gap["difference"] == pytest.approx(
@@ -283,8 +285,8 @@ def test_scores_are_explained_too(frame, audit):
 
 # -- groups ----------------------------------------------------------------------------------------------------------
 def test_swapping_the_groups_flips_the_sign(frame, audit):
-    one = explain(audit, "ppv", coalitions=rule(frame), sensitive="absent", reference={"sex": "F"})
-    two = explain(audit, "ppv", coalitions=rule(frame), sensitive="absent", reference={"sex": "M"})
+    one = explain(audit, "ppv", coalitions=rule(frame), sensitive="absent", target={"sex": "F"})
+    two = explain(audit, "ppv", coalitions=rule(frame), sensitive="absent", target={"sex": "M"})
     for a, b in zip(part(one, "contribution to the gap"), part(two, "contribution to the gap"), strict=True):
         assert a["difference"] == pytest.approx(-b["difference"], abs=1e-12)
         assert a["p_value"] == pytest.approx(b["p_value"], rel=1e-4)
@@ -621,7 +623,7 @@ def test_pareto_reading_follows_the_classifier_without_the_feature(frame):
     assert (men["difference_low"], men["difference_high"]) == pytest.approx(
         (-1 / (1 + 300 / 1.959964**2), 1 / (1 + 300 / 1.959964**2)), abs=1e-6
     )  # Tango's interval where nobody's decision changes
-    lower = explain(
+    lower = of_the_paper(
         audit,
         "tpr",
         coalitions={("a",): good, ("b",): good, ("a", "b"): hurt},
@@ -633,13 +635,13 @@ def test_pareto_reading_follows_the_classifier_without_the_feature(frame):
 
 # -- before and after ------------------------------------------------------------------------------------------------
 def test_compare_is_paired_and_its_error_is_the_bootstraps(frame, audit):
-    before = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent", reference={"sex": "F"})
+    before = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent", target={"sex": "F"})
 
     def fairer(names):
         return rule(frame)(names) | (frame["sex"].eq("F") & frame["skill"].gt(-0.3)).to_numpy()
 
-    after = explain(audit, "tpr", coalitions=fairer, sensitive="absent", reference={"sex": "F"})
-    result = compare(before, after)
+    after = explain(audit, "tpr", coalitions=fairer, sensitive="absent", target={"sex": "F"})
+    result = before.compare(after)
     for row, a, b in zip(
         [r for r in result.estimates if r["part"] == "gap" and r["feature"] != "(all features)"],
         part(before, "contribution to the gap"), part(after, "contribution to the gap"), strict=True,
@@ -667,14 +669,14 @@ def test_compare_refuses_what_is_not_comparable(frame, audit):
     one = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent")
     other = explain(audit, "fpr", coalitions=rule(frame), sensitive="absent")
     with pytest.raises(InputError, match="same metric"):
-        compare(one, other)
+        one.compare(other)
     with pytest.raises(InputError, match="read from a file"):
-        compare(one, read_result(one.to_dict()))
+        one.compare(read_result(one.to_dict()))
     fewer = Audit(frame.head(500), outcome="y", groups="sex", features=FEATURES)
     with pytest.raises(InputError, match="same people"):
-        compare(one, explain(fewer, "tpr", coalitions=rule(frame.head(500)), sensitive="absent"))
+        one.compare(explain(fewer, "tpr", coalitions=rule(frame.head(500)), sensitive="absent"))
     with pytest.raises(InputError, match="must be a result of explain"):
-        compare(one, "two")
+        one.compare("two")
 
 
 # -- faults ----------------------------------------------------------------------------------------------------------
@@ -692,9 +694,7 @@ FAULTS = [
         "'sensitive' is 'absent' but 'features' names 'sex'",
     ),
     ({"sensitive": "never"}, "'sensitive' must be one of"),
-    ({"baseline": 0}, "'baseline' must be a number above 0 or one of"),
-    ({"baseline": "priorr"}, "Did you mean 'prior'"),
-    ({"reference": {"sex": "X"}}, "'reference' must be one of the groups"),
+    ({"target": {"sex": "X"}}, "'target' must be one of the groups"),
     ({"test": 1.5}, "'test' must be a number between 0 and 1"),
     ({"test": np.ones(900, dtype=bool)}, "both sides"),
     ({"budget": 0}, "'budget' must be a whole number"),
@@ -716,6 +716,15 @@ def test_bad_input_is_one_clear_message(audit, change, match):
     with pytest.raises(InputError, match=match) as caught:
         explain(audit, metric, **arguments)
     assert all(fault.argument in NAMES for fault in caught.value.faults)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "match"),
+    [(0, "'baseline' must be a number above 0 or one of"), ("priorr", "Did you mean 'prior'")],
+)
+def test_a_bad_baseline_is_one_clear_message(audit, baseline, match):
+    with pytest.raises(InputError, match=match):
+        shapley_rawls.explain(audit, "tpr", baseline=baseline)
 
 
 @pytest.mark.parametrize(
@@ -757,10 +766,11 @@ def test_texts_of_the_command_line_become_the_values():
     read = {argument.name: argument.read for argument in arguments_of(explain)}
     assert read["test"]("0.3") == 0.3
     assert read["test"]("part") == "part"
+    assert read["target"]("sex=Female") == {"sex": "Female"}
+    assert read["budget"]("300") == 300
+    read = {argument.name: argument.read for argument in arguments_of(shapley_rawls.explain)}
     assert read["baseline"]("prior") == "prior"
     assert read["baseline"]("0.5") == 0.5
-    assert read["reference"]("sex=Female") == {"sex": "Female"}
-    assert read["budget"]("300") == 300
 
 
 @pytest.mark.parametrize(
@@ -780,7 +790,7 @@ def test_weights_and_units_are_refused(frame):
 
 # -- states ----------------------------------------------------------------------------------------------------------
 def test_states_follow_the_corrected_p_values(frame, audit):
-    result = explain(audit, "tpr", model="tree", reference={"sex": "F"})
+    result = explain(audit, "tpr", model="tree", target={"sex": "F"})
     for row in result.estimates:
         p = scalar(row["p_adjusted"])
         if row["part"] in ("rate", "value", "contribution to the rate", "contribution to the value"):
@@ -791,7 +801,7 @@ def test_states_follow_the_corrected_p_values(frame, audit):
             shown = "differs" if row["part"] == "gap" else "carries"
             assert row["state"] == (shown if p <= 0.05 else "not shown")
         assert result.state_of(row).code == row["state"]
-    same = compare(result, result)
+    same = result.compare(result)
     assert {row["state"] for row in same.estimates if row["part"] == "gap"} == {"undetermined"}
 
 
@@ -804,14 +814,14 @@ def test_arguments_are_recorded_without_the_data(frame, audit):
     assert (told["coalitions"], told["model"], told["sensitive"]) == ("retrain", "tree", "absent")
     given = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent")
     assert given.provenance["arguments"]["coalitions"] == "callable"
-    changed = compare(given, given, confidence_level=0.9).provenance["arguments"]
+    changed = given.compare(given, confidence_level=0.9).provenance["arguments"]
     assert changed["confidence_level"] == 0.9
     assert changed["explanation"] == given.provenance["arguments"]
 
 
 # -- views -----------------------------------------------------------------------------------------------------------
 def test_views_render_the_same_record(frame, audit):
-    result = explain(audit, "tpr", model="tree", reference={"sex": "F"})
+    result = explain(audit, "tpr", model="tree", target={"sex": "F"})
     again = read_result(json.loads(json.dumps(result.to_dict())))
     assert again.summary() == result.summary()
     assert len(result.to_frame()) == len(result.estimates)

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, compare, explain, read_result
+from fairtrial import Audit, InputError, explain, read_result
 from inside.inference import holm
 
-SETTINGS = {"sensitive": "absent", "reference": {"sex": "F"}}
+SETTINGS = {"sensitive": "absent", "target": {"sex": "F"}}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_criterion_has_every_view(case):
         ("tpr", "sex: M", "sex: F"), ("fpr", "sex: M", "sex: F"),
     ]  # fmt: skip
     with pytest.raises(InputError, match="is about several metrics"):
-        compare(result, result)
+        result.compare(result)
 
 
 def test_a_criterion_of_one_metric_is_that_metric(case):

@@ -19,6 +19,7 @@ from inside.explain import (
     two_sided_p,
 )
 from inside.inference import PairGaps
+from inside.papers import shapley_rawls
 from oracles.esl import DEFINITIONS
 from oracles.quarter_rows import bonett_price_limits, mid_p_limits, quarter_interval, tango_limits
 
@@ -170,7 +171,9 @@ def test_contributions_of_cells_add_up_to_the_tensor_value():
     frame, decided, _ = tensor()
     audit = Audit(frame, outcome="y", groups=["s", "r"], features=["a", "b"])
     given = {("a",): decided[:, 0], ("b",): decided[:, 1], ("a", "b"): decided[:, 2]}
-    result = explain(audit, "selection_rate", coalitions=given, sensitive="absent", baseline=0.5)
+    result = shapley_rawls.explain(
+        audit, "selection_rate", coalitions=given, sensitive="absent", baseline=0.5
+    )
     found = {
         name: [row["value"] for row in part(result, "contribution to the value", feature=name)]
         for name in "ab"

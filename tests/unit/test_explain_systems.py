@@ -62,7 +62,7 @@ def test_the_verdict_is_about_the_audited_decisions(frame):
     everyone = DummyClassifier(strategy="constant", constant=1).fit(frame[FEATURES].to_numpy(), frame["y"])
     audit = Audit(frame, outcome="y", decision="decided", groups="sex", features=FEATURES)
     with pytest.warns(FairtrialWarning, match="about another system than the audited one") as warned:
-        result = explain(audit, "fpr", model=everyone, reference={"sex": "F"})
+        result = explain(audit, "fpr", model=everyone, target={"sex": "F"})
     assert warned[0].filename == __file__
     (row,) = fairtrial.certify(audit, "fpr", by=[{"sex": "M"}], target={"sex": "F"}).estimates
     assert result.verdict.code == "violated"
@@ -84,7 +84,7 @@ def test_the_audited_system_itself_needs_no_second_line(frame, fitted):
     """Its own decisions, on all rows: contributions add up to certify's gap."""
     made = frame.assign(decided=fitted.predict(frame[FEATURES].to_numpy()))
     audit = Audit(made, outcome="y", decision="decided", groups="sex", features=FEATURES)
-    result = explain(audit, "selection_rate", model=fitted, reference={"sex": "F"})
+    result = explain(audit, "selection_rate", model=fitted, target={"sex": "F"})
     assert not part(result, "gap of the explained system")
     assert sum(row["difference"] for row in result.drivers) == pytest.approx(
         result.gap["difference"], abs=1e-12
@@ -188,7 +188,7 @@ def test_decisions_without_a_model_are_explained_by_a_copy_of_them(frame):
     audit = Audit(frame, decision="decided", groups="sex", features=FEATURES)  # no outcome either
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairtrialWarning)
-        result = explain(audit, "selection_rate", reference={"sex": "F"})
+        result = explain(audit, "selection_rate", target={"sex": "F"})
     (row,) = fairtrial.certify(audit, "selection_rate", by=[{"sex": "M"}], target={"sex": "F"}).estimates
     assert [result.gap[name] for name in NUMBERS] == [row[name] for name in NUMBERS]
     assert result.details["agreement"] > 0.9
@@ -202,7 +202,7 @@ def test_a_score_column_without_a_model(frame):
     audit = Audit(made, score="s", groups="sex", features=FEATURES)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairtrialWarning)
-        result = explain(audit, "mean_score", reference={"sex": "F"})
+        result = explain(audit, "mean_score", target={"sex": "F"})
     (row,) = fairtrial.certify(audit, "mean_score", by=[{"sex": "M"}], target={"sex": "F"}).estimates
     assert [result.gap[name] for name in NUMBERS] == [row[name] for name in NUMBERS]
     assert result.drivers[0]["feature"] == "age"
@@ -239,7 +239,7 @@ def test_few_people_are_masked_in_the_table_and_behind_it(frame, fitted):
     audit = Audit(few, outcome="y", groups="sex", features=FEATURES)
     from inside.results import mask_result, published_rows
 
-    result = explain(audit, "selection_rate", model=fitted, reference={"sex": "F"})
+    result = explain(audit, "selection_rate", model=fitted, target={"sex": "F"})
     masked = mask_result(result, 10)
     shown = [row for row in masked["estimates"] if row["state"] != "masked"]
     assert {(row["group"], row["target"]) for row in shown} == {("M", None)}

@@ -115,7 +115,7 @@ def test_a_continuous_column_is_not_taken_for_groups():
     )
     selected = {"metric": "selection_rate"}
     methods = ((measure, {}), (certify, selected), (flag, selected), (scan_all, selected),
-               (transport, {"criterion": "statistical_parity"}))  # fmt: skip
+               (transport, {"metric": "statistical_parity"}))  # fmt: skip
     for method, asked in methods:
         with pytest.raises(InputError) as caught:
             method(audit, by="income", **asked)

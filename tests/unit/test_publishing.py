@@ -160,7 +160,7 @@ def test_a_coarser_form_of_an_attribute_is_not_published_beside_it() -> None:
             "some stratum has few",
         ),
         (
-            {"transport": {"criterion": "conditional_parity", "by": "g", "strata": "job"}},
+            {"transport": {"metric": "conditional_parity", "by": "g", "within": "job"}},
             "some stratum has few",
         ),
         ({"measure": {"metrics": ["selection_rate"], "thresholds": "all"}}, "count people by their score"),

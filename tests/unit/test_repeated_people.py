@@ -80,7 +80,9 @@ def test_transport_moves_the_same_rows_whoever_they_belong_to() -> None:
 
 def test_transport_says_what_it_cannot_honour() -> None:
     with pytest.raises(NotApplicable, match="'paper' takes every row for a person of its own"):
-        transport("person", calibration="paper")
+        ft.papers.transport.fairness_test(
+            ft.Audit(decisions(), score="s", threshold=0.5, groups="g", unit="person"), "statistical_parity"
+        )
     frame = decisions().assign(w=1.5)
     with pytest.raises(NotApplicable, match="'weight' is not honoured by"):
         ft.transport(ft.Audit(frame, score="s", threshold=0.5, groups="g", weight="w"), "statistical_parity")

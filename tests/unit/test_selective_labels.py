@@ -123,7 +123,7 @@ def test_a_scan_refuses_what_measure_refuses() -> None:
 
 
 COMPLETE_ROWS = {
-    "transport": {"criterion": "statistical_parity", "by": "sex"},
+    "transport": {"metric": "statistical_parity", "by": "sex"},
     "explain": {"metric": "selection_rate", "by": "sex", "features": ["score"]},
     "improve": {"by": "sex"},
 }

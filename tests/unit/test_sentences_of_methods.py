@@ -23,9 +23,8 @@ from sklearn.linear_model import LogisticRegression
 from tests.english import reads, whole
 
 import fairtrial as ft
-from fairtrial import METRICS, ScanAllResult, ScanResult, TransportResult
-from inside.explain import GapTest, estimate_rows, two_rules, verdict_and_notes
-from inside.explain import words as explain_words
+from fairtrial import METRICS, CompareResult, ScanAllResult, ScanResult, TransportResult
+from inside.explain import PairGap, estimate_rows, p_text, signed, two_rules, verdict_and_notes
 from inside.ground import Note
 from inside.improve import sentences as improve_words
 from inside.methods import declared_methods
@@ -60,7 +59,7 @@ def explained(
     gap: float, *, binary: bool = True, rows: int = 1, audited: bool = True, groups: int = 2
 ) -> Any:
     """What the words of explain read of an explanation."""
-    test = GapTest(gap, gap - 1, INF, 0.5)
+    test = PairGap(gap, gap - 1, INF, 0.5)
     count = np.full(groups, float(rows))
     stage = Like(
         binary=binary,
@@ -74,7 +73,7 @@ def explained(
         pair_labels=[(f"g{i}", "B") for i in range(groups - 1)], labels=[f"g{i}" for i in range(groups)],
         value_kind="percent" if binary else "number", alpha=0.05, allocation="shapley", another_system=True,
         agreement=0.0, by_text="Sex", second=Like(undefined=np.array([True])), empty_group=lambda _: "no rate",
-        wanted=Like(scores=not binary, kind="retrain", averaged="decisions", meaning="It means this.",
+        request=Like(scores=not binary, kind="retrain", averaged="decisions", meaning="It means this.",
                     background_rows=lambda *_: rows),
         explained=Like(sensitive="player", train=np.zeros(rows), test=np.zeros(rows), notes=()),
         game=Like(level=0.95, masks=np.zeros(rows + 1), sampled=Like(pairs=rows), allocations=("a", "b"),
@@ -103,7 +102,7 @@ def test_explain(gap: float, binary: bool, groups: int) -> None:
 @pytest.mark.parametrize(("rows", "kind"), list(product((0, 1, 2, 100), ("retrain", "marginal"))))
 def test_notes_of_explain(rows: int, kind: str) -> None:
     given = explained(0.0, rows=rows)
-    given.wanted.kind, given.metric = kind, METRICS["npv"]
+    given.request.kind, given.metric = kind, METRICS["npv"]
     votes = [{"group": "g0", "target": "B", "feature": "x", "rejecting": 1, "of": 1}]
     changes = [{"group": "a", "effect": "gains"}, {"group": "b", "effect": "loses"}]
     told = [estimate_rows._reading("x", changes[:k]) for k in (0, 1, 2)]
@@ -120,8 +119,8 @@ def test_notes_of_explain(rows: int, kind: str) -> None:
 @pytest.mark.parametrize("value", (*NUMBERS, INF, float("nan")))
 def test_numbers_of_explain(value: float) -> None:
     for kind in ("percent", "number"):
-        reads(explain_words.signed(value, kind))
-    reads(explain_words.p_text(min(1.0, abs(value)) if value == value else 1.0))
+        reads(signed(value, kind))
+    reads(p_text(min(1.0, abs(value)) if value == value else 1.0))
 
 
 @pytest.mark.parametrize(
@@ -275,8 +274,7 @@ def test_transport(value: float, count: int) -> None:
     distances = Like(values=np.full(min(count, 5), INF), notes=())
     for change in (Like(distances=distances, after=Like(shared=count), why_none=""),
                    Like(distances=Like(values=None, notes=()), after=None, why_none="no score")):  # fmt: skip
-        for calibration in ("paper", "own"):
-            noted(transport_words.notes(rates, change, calibration, max(1, count)))  # type: ignore[arg-type]
+        noted(transport_words.notes(rates, change, max(1, count)))  # type: ignore[arg-type]
     band = {"share_at_edge": 0.5, "at_edge": count, "group": "A", "metric": "accuracy", "mass": float(count),
             "direction": "up", "farthest": value}  # fmt: skip
     result = TransportResult(question="?", null="", verdict=Verdict("violated", "violated: so"), estimates=(),
@@ -497,7 +495,7 @@ def runs(folder: Path) -> dict[str, Callable[[], Any]]:
         ),
         "scan_all": lambda: ft.scan_all(audit, "selection_rate", permutations=19),
         "explain": lambda: ft.explain(audit, "separation"),
-        "compare": lambda: ft.compare(explanation, explanation),
+        "compare": lambda: explanation.compare(explanation),
         "improve": lambda: ft.improve(audit, "accuracy", "selection_rate", **one),
         "transport": lambda: ft.transport(audit, "statistical_parity"),
         "watch": lambda: ft.watch(str(folder / "state.jsonl"), audit, "selection_rate", period="w"),
@@ -509,7 +507,7 @@ def runs(folder: Path) -> dict[str, Callable[[], Any]]:
 @pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 def test_every_method_reads_as_english(tmp_path: Path) -> None:
     every = runs(tmp_path)
-    assert set(every) == set(declared_methods())
+    assert set(every) == {*declared_methods(), CompareResult.kind}
     for run in every.values():
         result = run()
         for text in (result.question, result.null):
@@ -527,7 +525,7 @@ MODULES = {
     "flag": ("compare.flag.criterion",),
     "scan": ("scan.answer", "scan.matched_scan", "scan.result"),
     "scan_all": ("scan.every_class",),
-    "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words", "explain.criterion"),
+    "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words"),
     "compare": ("explain.two_rules",),
     "improve": ("improve.sentences",), "transport": ("transport.sentences", "transport.result"),
     "watch": ("watch.sentences",), "tabulate": ("compare.tabulate.answer",),
@@ -611,7 +609,7 @@ def templates(path: Path) -> set[tuple[str, int]]:
 
 
 def test_every_method_with_templates_is_listed() -> None:
-    assert set(MODULES) == set(declared_methods())
+    assert set(MODULES) == {*declared_methods(), CompareResult.kind}
     made = {
         ".".join(path.relative_to(SOURCE).with_suffix("").parts)
         for path in SOURCE.glob("_*/**/*.py")

@@ -244,11 +244,11 @@ def test_a_named_group_is_picked_from_those_compared() -> None:
         "explain": {
             "metric": "selection_rate",
             "by": ["black", "white"],
-            "reference": "white",
+            "target": "white",
             "model": "tree",
         },
         "measure": {"metrics": "selection_rate", "by": ["race"], "target": "white"},
     }
     sections = {section.method: section.arguments for section in load_spec(spec).sections}
-    assert sections["explain"]["reference"] == {"white": "white"}
+    assert sections["explain"]["target"] == {"white": "white"}
     assert sections["measure"]["target"] == {"race": "W"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,8 +21,10 @@ import fairtrial
 from fairtrial import InputError
 from inside.cli import program
 from inside.ground import NotApplicable
+from inside.papers import fairness_test
 from inside.transport import band, change_bootstrap, disjoint_families, project
 
+of_the_paper = partial(fairness_test, calibration="pooled")
 FEATURES = ["age", "income", "debts"]
 
 
@@ -66,7 +71,7 @@ def test_where_people_move_to_is_decided_otherwise(people, name, options, turned
     model = MODELS[name].fit(people[FEATURES], outcome)
     answer = model.predict(people[FEATURES])
     audit = _audit(people, 1 - answer if turned else answer, FEATURES)
-    result = fairtrial.transport(audit, "statistical_parity", distance=model, **options)
+    result = of_the_paper(audit, "statistical_parity", distance=model, **options)
     moved = result.moved()
     assert moved.share.sum() == pytest.approx(result.people_moved)
     assert (moved.share * moved.distance).sum() == pytest.approx(result.statistic)
@@ -174,7 +179,7 @@ def test_a_tolerance_for_each_equality(scores):
 def test_a_price_for_each_group(scores):
     """Against the linear program with the prices in its objective; the p-value is about the gap and stays."""
     plain = fairtrial.transport(scores, "predictive_equality", by=BY)
-    dear = fairtrial.transport(scores, "predictive_equality", by=BY, group_cost={"Caucasian": 3})
+    dear = of_the_paper(scores, "predictive_equality", by=BY, group_cost={"Caucasian": 3})
     rows = scores.rows(attributes=["race"], roles=["outcome", "decision", "score"])
     race = rows.attributes["race"]
     group = np.array([["African-American", "Caucasian"].index(label) if label in ("African-American", "Caucasian")
@@ -188,9 +193,9 @@ def test_a_price_for_each_group(scores):
     assert dear.details["mean_shift"] <= plain.details["mean_shift"] * 3
     assert dear.estimates[1]["gained"] < plain.estimates[1]["gained"]
     with pytest.raises(InputError, match="must name some of"):
-        fairtrial.transport(scores, "predictive_equality", by=BY, group_cost={"Martian": 2})
+        of_the_paper(scores, "predictive_equality", by=BY, group_cost={"Martian": 2})
     with pytest.raises(InputError, match="above 0"):
-        fairtrial.transport(scores, "predictive_equality", by=BY, group_cost={"Caucasian": 0})
+        of_the_paper(scores, "predictive_equality", by=BY, group_cost={"Caucasian": 0})
 
 
 def test_from_the_command_line(tmp_path):
@@ -200,17 +205,25 @@ def test_from_the_command_line(tmp_path):
     )
     moved = tmp_path / "moved.csv"
     asked = ["transport", str(table), "--outcome", "two_year_recid", "--score", "decile_score", "--threshold", "5",
-             "--by", "race=African-American", "--by", "race=Caucasian", "--criterion", "equalized_odds"]  # fmt: skip
-    more = ["--tolerance", "tpr=0.05,fpr=0.02", "--group-cost", "Caucasian=2", "--moved", str(moved)]
+             "--by", "race=African-American", "--by", "race=Caucasian", "--metric", "equalized_odds"]  # fmt: skip
+    more = ["--tolerance", "tpr=0.05,fpr=0.02", "--moved", str(moved)]
     done = CliRunner().invoke(program, [*asked, *more], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     written = pd.read_csv(moved)
     assert list(written.columns[:4]) == ["row", "group", "decision", "decision_after"]
     audit = fairtrial.Audit(str(table), outcome="two_year_recid", score="decile_score", threshold=5)
-    same = fairtrial.transport(
+    same = fairtrial.transport(audit, "equalized_odds", by=BY, tolerance={"tpr": 0.05, "fpr": 0.02})
+    assert written.share.sum() == pytest.approx(same.people_moved)
+    saved = tmp_path / "paper.json"
+    asked = ["papers", *asked[:1], "fairness_test", *asked[1:]]
+    asked[asked.index("--metric")] = "--criterion"
+    more = ["--tolerance", "tpr=0.05,fpr=0.02", "--group-cost", "Caucasian=2", "--calibration", "pooled"]
+    done = CliRunner().invoke(program, [*asked, *more, "--json", str(saved)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    dear = of_the_paper(
         audit, "equalized_odds", by=BY, tolerance={"tpr": 0.05, "fpr": 0.02}, group_cost={"Caucasian": 2}
     )
-    assert written.share.sum() == pytest.approx(same.people_moved)
+    assert fairtrial.read_result(json.loads(saved.read_text())).people_moved == dear.people_moved
 
 
 # -- how sure the size of the change is --------------------------------------------------------------------------------

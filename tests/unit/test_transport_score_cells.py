@@ -63,7 +63,7 @@ def same(first: Any, second: Any) -> None:
         ("statistical_parity", {"by": ["race", "sex"]}),
         ("statistical_parity", {"by": ["race", "sex"], "tolerance": 0.01, "direction": "below"}),
         ("statistical_parity", {"by": "race", "distance": "log-odds"}),
-        ("conditional_statistical_parity", {"by": "sex", "strata": "region"}),
+        ("conditional_statistical_parity", {"by": "sex", "within": "region"}),
         ("statistical_parity", {"by": [{"race": "A"}, {"race": "B"}]}),
     ],
 )  # fmt: skip

@@ -73,3 +73,10 @@ def each(function: Callable[..., Any], items: Iterable[tuple[Any, ...]], jobs: i
     if len(tasks) > 1:  # a single one runs here
         ELSEWHERE["workers"] += sum(time_used for _, time_used in done)
     return [value for value, _ in done]
+
+
+def with_own_code(page: str, name: str) -> str:
+    """The page, followed by what the one in docs says of the paper's room, which is written by hand."""
+    known = (HERE.parents[1] / "docs" / "papers" / f"{name}.md").read_text(encoding="utf-8")
+    _, head, own = known.partition("\n## In your own code\n")
+    return f"{page.rstrip()}\n{head}{own}"

@@ -17,10 +17,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from fairtrial._transport.solver.distances import linear_distance
-from fairtrial._transport.solver.gap_test import article_test, pooled_test
-from fairtrial._transport.solver.projection import project
-from fairtrial._transport.solver.rate_contrasts import RateContrasts, band, disjoint_families
+from fairtrial._transport.solver.gap_test import pooled_test
+from fairtrial.papers.transport import (
+    RateContrasts,
+    article_test,
+    band,
+    disjoint_families,
+    linear_distance,
+    project,
+)
 
 # Tables 1, 2 and 3 as printed
 PRINTED = {

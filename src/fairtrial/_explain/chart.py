@@ -55,8 +55,8 @@ def _largest_gap(result: Result) -> tuple[str, str]:
 def _steps(result: Result, group: str, target: str) -> list[dict[str, Any]]:
     """The lower end, one step per feature in falling order, the upper end; none where a number is undefined."""
     rates = {entry["group"]: scalar(entry["rate"]) for entry in result.details["groups"]}
-    wanted = ("contribution to the gap", group, target)
-    rows = [row for row in result.estimates if (row["part"], row["group"], row["target"]) == wanted]
+    about = ("contribution to the gap", group, target)
+    rows = [row for row in result.estimates if (row["part"], row["group"], row["target"]) == about]
     start, stop = rates.get(target), rates.get(group)
     if start is None or stop is None or None in [scalar(row["difference"]) for row in rows]:
         return []

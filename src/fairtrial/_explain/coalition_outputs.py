@@ -21,9 +21,8 @@ from fairtrial._explain.models import (
     find_system,
     seeded_clone,
 )
-from fairtrial._explain.readiness import is_fitted
+from fairtrial._explain.request import WHO, ExplainRequest, is_fitted
 from fairtrial._explain.solver.esl import Floats, Masks
-from fairtrial._explain.wanted import WHO, Wanted
 from fairtrial._work.memory import check_memory
 from fairtrial._work.sameness import sameness
 
@@ -33,27 +32,29 @@ CACHE_BYTES = 256_000_000
 IMPUTED_ROWS = 200_000
 
 
-def coalition_outputs(wanted: Wanted, audit: Audit, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
+def coalition_outputs(
+    request: ExplainRequest, audit: Audit, explained: ExplainedRows, masks: Masks
+) -> NDArray[Any]:
     """Decisions (0/1, or shares of imputed decisions) or scores: test rows × coalitions."""
-    if isinstance(wanted.coalitions, Mapping):
-        outputs = _from_mapping(wanted.coalitions, explained, masks)
-    elif wanted.from_model:
-        outputs = _from_model(wanted, audit, explained, masks)
-    elif callable(wanted.coalitions):
-        outputs = _from_callable(wanted, explained, masks)
+    if isinstance(request.coalitions, Mapping):
+        outputs = _from_mapping(request.coalitions, explained, masks)
+    elif request.from_model:
+        outputs = _from_model(request, audit, explained, masks)
+    elif callable(request.coalitions):
+        outputs = _from_callable(request, explained, masks)
     else:
-        outputs = _from_matrix(wanted.coalitions, explained, masks)
-    return _tidy(outputs, wanted.scores)
+        outputs = _from_matrix(request.coalitions, explained, masks)
+    return _tidy(outputs, request.scores)
 
 
-def _from_callable(wanted: Wanted, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
+def _from_callable(request: ExplainRequest, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
     def task(part: range, random: np.random.Generator) -> work.Arrays:
         names = [explained.names_of(int(masks[i])) for i in part]
-        return {"outputs": np.array([_checked(wanted.coalitions(seen), explained, seen) for seen in names])}
+        return {"outputs": np.array([_checked(request.coalitions(seen), explained, seen) for seen in names])}
 
     answers = work.map_batches(
-        task, masks.size, name="explain: coalitions", seed=wanted.seed, batch_size=1,
-        jobs=wanted.jobs, progress=wanted.progress, store=work.MemoryStore(),
+        task, masks.size, name="explain: coalitions", seed=request.seed, batch_size=1,
+        jobs=request.jobs, progress=request.progress, store=work.MemoryStore(),
     )  # fmt: skip
     return answers["outputs"].T
 
@@ -116,39 +117,41 @@ def _tidy(outputs: NDArray[Any], scores: bool) -> NDArray[Any]:
     return np.ascontiguousarray(values.astype(np.uint8) if whole else values)
 
 
-def _from_model(wanted: Wanted, audit: Audit, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
+def _from_model(
+    request: ExplainRequest, audit: Audit, explained: ExplainedRows, masks: Masks
+) -> NDArray[Any]:
     """Decisions or scores of the model's coalitions: test rows × coalitions."""
-    model = find_system(wanted.model, audit, wanted.scores)
-    if wanted.kind == "retrain" and (wanted.imitates or isinstance(model, Predictor)):
-        required = "can only be asked, not fitted again" if wanted.model is not None else "is missing"
+    model = find_system(request.model, audit, request.scores)
+    if request.kind == "retrain" and (request.imitates or isinstance(model, Predictor)):
+        required = "can only be asked, not fitted again" if request.model is not None else "is missing"
         cure = Words("say {}, or give a scikit-learn classifier", Set("coalitions", "marginal"))
         raise InputError(WHO, Fault("model", required, cure=cure))
     people = explained.test.size
     check_memory(WHO, 16 * people * masks.size, f"{people:,} rows × {masks.size:,} coalitions")
     inputs = ModelInputs(audit, explained, model)
-    if wanted.kind == "retrain":
+    if request.kind == "retrain":
         check_both_outcomes(explained)
-        task = _refit_task(wanted, inputs, masks)
+        task = _refit_task(request, inputs, masks)
     else:
-        task = _impute_task(wanted, inputs, masks)
+        task = _impute_task(request, inputs, masks)
     with work.session() as current:
         store = current.store or CACHE
     if isinstance(model, Predictor):  # what a function answers may change, so nothing of it is kept
         store, key = work.MemoryStore(), ""
     else:
-        key = _identity(wanted, explained, model, masks)
+        key = _identity(request, explained, model, masks)
     answers = work.map_batches(
-        task, masks.size, name=f"explain: {wanted.kind}", seed=wanted.seed, batch_size=1, key=key, jobs=wanted.jobs,
-        progress=wanted.progress, store=store, prefer="threads" if isinstance(model, Predictor) else "processes",
+        task, masks.size, name=f"explain: {request.kind}", seed=request.seed, batch_size=1, key=key, jobs=request.jobs,
+        progress=request.progress, store=store, prefer="threads" if isinstance(model, Predictor) else "processes",
     )  # fmt: skip
     return answers["outputs"].T
 
 
-def _refit_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task:
+def _refit_task(request: ExplainRequest, inputs: ModelInputs, masks: Masks) -> work.Task:
     """Clone, fit on the coalition's columns, decide the test rows. All coalitions share one random state."""
-    explained, state = inputs.explained, _random_state(wanted)
+    explained, state = inputs.explained, _random_state(request)
     outcome = _training_outcome(explained)
-    scores, prior = wanted.scores, float(outcome.mean())
+    scores, prior = request.scores, float(outcome.mean())
 
     def task(part: range, random: np.random.Generator) -> work.Arrays:
         outputs = []
@@ -196,16 +199,16 @@ class _Imputation:
         return np.asarray(total / self.background.size)[back]
 
 
-def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task:
+def _impute_task(request: ExplainRequest, inputs: ModelInputs, masks: Masks) -> work.Task:
     """Absent features take the values of background rows; decisions or probabilities are averaged over them."""
     explained = inputs.explained
     everything = explained.columns_of((1 << len(explained.players)) - 1)
-    fitted, positive = _fitted(wanted, inputs, everything)
+    fitted, positive = _fitted(request, inputs, everything)
     pool = explained.train if explained.train.size else explained.test
-    random = work.generator(wanted.seed, "explain background")
-    size = wanted.background_rows(explained.test.size, masks.size)
+    random = work.generator(request.seed, "explain background")
+    size = request.background_rows(explained.test.size, masks.size)
     background = np.sort(random.choice(pool, min(size, pool.size), replace=False))
-    scores, by_probability = wanted.scores, wanted.scores or wanted.averaged == "probabilities"
+    scores, by_probability = request.scores, request.scores or request.averaged == "probabilities"
     cut = 0.5 if inputs.threshold is None else inputs.threshold
     imputation = _Imputation(fitted, positive, inputs, everything, background, by_probability)
 
@@ -225,7 +228,7 @@ def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task
     return task
 
 
-def _fitted(wanted: Wanted, inputs: ModelInputs, columns: list[str]) -> tuple[Any, frozenset[str]]:
+def _fitted(request: ExplainRequest, inputs: ModelInputs, columns: list[str]) -> tuple[Any, frozenset[str]]:
     """The caller's fitted model and its labels that count as 1, or a fit on the rows set aside for that."""
     explained = inputs.explained
     if isinstance(inputs.model, Predictor) or is_fitted(inputs.model):
@@ -234,27 +237,27 @@ def _fitted(wanted: Wanted, inputs: ModelInputs, columns: list[str]) -> tuple[An
     if not explained.train.size:
         cure = Words("fit it, or give {} so that it is fitted on the other rows", Set("test"))
         raise InputError(WHO, Fault("model", "is not fitted", cure=cure))
-    copy = seeded_clone(inputs.model, _random_state(wanted))
-    if wanted.imitates:
-        return copy.fit(inputs.take(columns, explained.train), _audited(wanted, explained)), frozenset()
+    copy = seeded_clone(inputs.model, _random_state(request))
+    if request.imitates:
+        return copy.fit(inputs.take(columns, explained.train), _audited(request, explained)), frozenset()
     check_both_outcomes(explained)
     return copy.fit(inputs.take(columns, explained.train), _training_outcome(explained)), frozenset()
 
 
-def _audited(wanted: Wanted, explained: ExplainedRows) -> Floats:
+def _audited(request: ExplainRequest, explained: ExplainedRows) -> Floats:
     """The audited decisions or scores that a copy learns."""
-    made = explained.rows.roles["score" if wanted.scores else "decision"][explained.train]
+    made = explained.rows.roles["score" if request.scores else "decision"][explained.train]
     if np.unique(made).size < 2:
         required = "are all the same: there is nothing that a feature could carry"
-        subject = f"the audited {'scores' if wanted.scores else 'decisions'}"
+        subject = f"the audited {'scores' if request.scores else 'decisions'}"
         raise InputError(
             WHO, Fault("decision", required, subject=subject, cure="Explain decisions that differ")
         )
     return made
 
 
-def _random_state(wanted: Wanted) -> int:
-    return int(work.generator(wanted.seed, "explain model").integers(2**31 - 1))
+def _random_state(request: ExplainRequest) -> int:
+    return int(work.generator(request.seed, "explain model").integers(2**31 - 1))
 
 
 def _training_outcome(explained: ExplainedRows) -> NDArray[np.int64]:
@@ -286,9 +289,9 @@ class _Cache:
 CACHE = _Cache()
 
 
-def _identity(wanted: Wanted, explained: ExplainedRows, model: Any, masks: Masks) -> str:
+def _identity(request: ExplainRequest, explained: ExplainedRows, model: Any, masks: Masks) -> str:
     """Everything the decisions depend on."""
-    asked = (wanted.coalitions, wanted.averaged, wanted.background, wanted.scores, wanted.imitates)
+    asked = (request.coalitions, request.averaged, request.background, request.scores, request.imitates)
     roles = [explained.rows.roles.get(role) for role in ("outcome", "decision", "score")]
     rows = (masks, explained.test, explained.train, dict(explained.blocks), roles)
     return sameness((asked, explained.players, explained.always, model, rows))

@@ -21,8 +21,8 @@ from fairtrial._explain.players import (
     place_sensitive,
     without_copies,
 )
+from fairtrial._explain.request import WHO, ExplainRequest
 from fairtrial._explain.solver.esl import Floats
-from fairtrial._explain.wanted import WHO, Wanted
 from fairtrial._metrics.groups import Group
 from fairtrial._work import generator
 
@@ -68,22 +68,22 @@ class ExplainedRows:
         return tuple(player.name for k, player in enumerate(self.players) if mask >> k & 1)
 
 
-def read_explained_rows(audit: Audit, wanted: Wanted) -> ExplainedRows:
+def read_explained_rows(audit: Audit, request: ExplainRequest) -> ExplainedRows:
     """Read all columns in one query, so that every array has the same order on every engine."""
-    attributes = by_attributes(WHO, audit, wanted.by)
+    attributes = by_attributes(WHO, audit, request.by)
     placed = place_sensitive(
-        find_players(audit, wanted.features), attributes, wanted.sensitive, wanted.from_model
+        find_players(audit, request.features), attributes, request.sensitive, request.from_model
     )
     used: list[str] = []
-    if wanted.from_model:
+    if request.from_model:
         listed = [name for player in placed.players for name in player.columns]
         used = list(dict.fromkeys([*listed, *placed.always]))
-    rows = _read(audit, attributes, used, wanted)
-    groups, levels = _groups(audit, wanted.by, attributes)
+    rows = _read(audit, attributes, used, request)
+    groups, levels = _groups(audit, request.by, attributes)
     group = _group_codes(rows, groups)
-    train, test = _split(rows, group, wanted.test, wanted.seed)
+    train, test = _split(rows, group, request.test, request.seed)
     blocks = {name: _block(rows, name) for name in used}
-    players, notes = _distinct_players(placed, attributes, rows, blocks, wanted)
+    players, notes = _distinct_players(placed, attributes, rows, blocks, request)
     outside = int((group < 0).sum())
     if outside:
         text = f"Not evaluated, being in none of the groups compared: {outside:,} of {rows.n:,} rows."
@@ -94,8 +94,8 @@ def read_explained_rows(audit: Audit, wanted: Wanted) -> ExplainedRows:
     )  # fmt: skip
 
 
-def _read(audit: Audit, attributes: Sequence[str], used: Sequence[str], wanted: Wanted) -> Rows:
-    metric, test = wanted.metric, wanted.test
+def _read(audit: Audit, attributes: Sequence[str], used: Sequence[str], request: ExplainRequest) -> Rows:
+    metric, test = request.metric, request.test
     numeric = [name for name in used if _is_numeric(audit, name)]
     conditions = [key for key in metric.conditions if isinstance(key, str)]
     labelled = [*attributes, *(name for name in used if name not in numeric), *conditions]
@@ -104,16 +104,20 @@ def _read(audit: Audit, attributes: Sequence[str], used: Sequence[str], wanted: 
         labelled.append(test)
     columns = [*numeric, metric.value] if isinstance(metric.value, str) else numeric
     return audit.rows(
-        attributes=list(dict.fromkeys(labelled)), roles=_roles(audit, wanted), columns=list(dict.fromkeys(columns)),
+        attributes=list(dict.fromkeys(labelled)), roles=_roles(audit, request), columns=list(dict.fromkeys(columns)),
         who=WHO,
     )  # fmt: skip
 
 
-def _roles(audit: Audit, wanted: Wanted) -> list[str]:
+def _roles(audit: Audit, request: ExplainRequest) -> list[str]:
     """The outcome where the metric, the split or the baseline looks at it, and the decision where there is one."""
-    audited = "score" if wanted.scores else "decision"
+    audited = "score" if request.scores else "decision"
     roles = [audited] if audit.has(audited) else []
-    if "outcome" not in wanted.metric.needs and not wanted.learns_the_outcome and wanted.baseline != "prior":
+    if (
+        "outcome" not in request.metric.needs
+        and not request.learns_the_outcome
+        and request.baseline != "prior"
+    ):
         return roles
     if audit.has("outcome") and audit.outcome_is_real:
         required, cure = "holds numbers other than 0 and 1", "explain needs a binary outcome"
@@ -122,13 +126,13 @@ def _roles(audit: Audit, wanted: Wanted) -> list[str]:
 
 
 def _distinct_players(
-    placed: Placed, attributes: Sequence[str], rows: Rows, blocks: dict[str, Floats], wanted: Wanted
+    placed: Placed, attributes: Sequence[str], rows: Rows, blocks: dict[str, Floats], request: ExplainRequest
 ) -> tuple[list[Player], list[tuple[str, str]]]:
     """Who plays once copies of the attribute are out and one-hot columns are joined, with notes."""
-    if not wanted.from_model:
+    if not request.from_model:
         return placed.players, []
     players = without_copies(placed, attributes, rows, blocks)
-    return (players, []) if isinstance(wanted.features, Mapping) else join_one_hot(players, blocks)
+    return (players, []) if isinstance(request.features, Mapping) else join_one_hot(players, blocks)
 
 
 def _is_numeric(audit: Audit, name: str) -> bool:
@@ -180,14 +184,14 @@ def _group_codes(rows: Rows, groups: Sequence[Group]) -> NDArray[np.int64]:
     return codes
 
 
-def with_reference_last(explained: ExplainedRows, reference: Mapping[str, Any] | None) -> ExplainedRows:
+def with_target_last(explained: ExplainedRows, target: Mapping[str, Any] | None) -> ExplainedRows:
     """Put the reference group last, so that gaps are the others minus it."""
-    if reference is None:
+    if target is None:
         return explained
-    wanted = _reference(explained, reference)
+    last = _reference(explained, target)
     if explained.levels:  # cells keep their order, which the multi-stage values rest on
         return explained
-    place = explained.groups.index(wanted)
+    place = explained.groups.index(last)
     order = [g for g in range(len(explained.groups)) if g != place] + [place]
     back = np.argsort(order)
     codes = np.where(explained.group >= 0, back[np.maximum(explained.group, 0)], -1)
@@ -195,16 +199,16 @@ def with_reference_last(explained: ExplainedRows, reference: Mapping[str, Any] |
     return replace(explained, groups=groups, group=codes.astype(np.int64))
 
 
-def _reference(explained: ExplainedRows, reference: object) -> Group:
-    if not isinstance(reference, Mapping) or not reference:
-        example = Words("must be a group like {}", Set("reference", {"sex": "Male"}))
-        raise InputError(WHO, Fault("reference", example, got=reference))
-    wanted = Group.of(reference)
-    if wanted not in explained.groups:
+def _reference(explained: ExplainedRows, target: object) -> Group:
+    if not isinstance(target, Mapping) or not target:
+        example = Words("must be a group like {}", Set("target", {"sex": "Male"}))
+        raise InputError(WHO, Fault("target", example, got=target))
+    found = Group.of(target)
+    if found not in explained.groups:
         required = f"must be one of the groups {explained.labels}"
-        hint = did_you_mean(wanted.label, explained.labels)
-        raise InputError(WHO, Fault("reference", required, got=dict(reference), hint=hint))
-    return wanted
+        hint = did_you_mean(found.label, explained.labels)
+        raise InputError(WHO, Fault("target", required, got=dict(target), hint=hint))
+    return found
 
 
 # -- fitted on and evaluated ----------------------------------------------------------------------------------------

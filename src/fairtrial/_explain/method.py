@@ -14,11 +14,10 @@ from fairtrial._explain.result import CompareResult, ExplainResult
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import Cost, method
 from fairtrial._metrics.groups import A_GROUP
-from fairtrial._metrics.metric import Metric
 from fairtrial._options import Option
 
 
-class Classifier(Protocol):
+class SklearnClassifier(Protocol):
     """What a scikit-learn classifier has."""
 
     def fit(self, features: Any, outcome: Any, /) -> Any: ...
@@ -29,16 +28,8 @@ class Classifier(Protocol):
 # b_1, b_2, … over the "groups" and over the "features"
 Sequences = Mapping[str, str | Sequence[float] | Callable[[int, int], float]]
 
-MetricOrCriterion = Annotated[
-    str | Metric | Mapping[str, Any],
-    Option(
-        "The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as separation or "
-        "sufficiency.",
-        must="the name of a metric, such as fpr, or of a criterion, such as separation, or a metric of your own",
-    ),
-]
 Model = Annotated[
-    Literal["logistic", "tree", "forest", "boosting"] | Classifier | Callable[[Any], Any] | None,
+    Literal["logistic", "tree", "forest", "boosting"] | SklearnClassifier | Callable[[Any], Any] | None,
     Option(
         "The system that is explained: in Python a fitted model or a function of the features, as it is; a classifier "
         "to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-learn's; without one, a "
@@ -81,19 +72,12 @@ Sensitive = Annotated[
         "at all."
     ),
 ]
-BaselineChoice = Annotated[
-    Literal["random", "prior"] | float,
-    Option(
-        "What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the outcome (prior), "
-        "or a number.",
-        above=0,
-        form=options.number_or_text,
-    ),
-]
-Reference = Annotated[
+ComparedWith = Annotated[
     Mapping[str, Any] | None,
     Option(
-        "The group that the others are compared with, such as sex=Female.", form=options.group, must=A_GROUP
+        "The reference group that the others are compared with, such as sex=Female; default: each with each.",
+        form=options.group,
+        must=A_GROUP,
     ),
 ]
 TestRows = Annotated[
@@ -127,17 +111,6 @@ Background = Annotated[
         least=1,
     ),
 ]
-Better = Annotated[
-    Literal["higher", "lower"] | None,
-    Option("Which side of the metric is better for people; default: what the audit or the metric says."),
-]
-GapInterval = Annotated[
-    Literal["certify", "paper"],
-    Option("Of the whole gap: as certify gives it, or the paper's, which does not hold its level."),
-]
-OneExplanation = Annotated[
-    ExplainResult, Option("A result of explain.", python_only="it is a result of this session")
-]
 
 
 @method(
@@ -148,27 +121,25 @@ OneExplanation = Annotated[
     shows="carrier",
     cost=Cost(2, 20),
     result=ExplainResult,
+    also=(CompareResult,),
     refusal="what features contribute rests on single rows, each a person of its own who counts like all others",
     of_groups=True,
 )
 def explain(
     audit: Audit,
-    metric: MetricOrCriterion,
+    metric: a.MetricOrCriterion,
     *,
     by: a.By = None,
+    target: ComparedWith = None,
     model: Model = None,
     features: Features = None,
     allocation: AllocationChoice = "shapley",
     coalitions: Coalitions = None,
     sensitive: Sensitive = None,
-    baseline: BaselineChoice = "random",
-    reference: Reference = None,
     test: TestRows = None,
     budget: Budget = None,
     averaged: Averaged = "decisions",
     background: Background = None,
-    better: Better = None,
-    interval: GapInterval = "certify",
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
     jobs: a.Jobs = None,
@@ -183,12 +154,14 @@ def explain(
     audit : Audit
         The data and their roles.
     metric : str or Metric or dict
-        The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as
-        separation or sufficiency.
+        The metric by name, such as fpr, one of your own, or a criterion, such as separation.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
-    model : {'logistic', 'tree', 'forest', 'boosting'} or Classifier or callable or None, default None
+    target : dict or None, default None
+        The reference group that the others are compared with, such as sex=Female; default: each with
+        each.
+    model : {'logistic', 'tree', 'forest', 'boosting'} or SklearnClassifier or callable or None, default None
         The system that is explained: in Python a fitted model or a function of the features, as it is; a
         classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-
         learn's; without one, a copy learned from the audited decisions or scores.
@@ -204,11 +177,6 @@ def explain(
     sensitive : {'player', 'always', 'absent'} or None, default None
         Whether models see the attributes of the groups: as a player (default when it is a feature),
         always, or not at all.
-    baseline : {'random', 'prior'} or float, default 'random'
-        What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the
-        outcome (prior), or a number.
-    reference : dict or None, default None
-        The group that the others are compared with, such as sex=Female.
     test : float or str or list or ndarray or None, default None
         Rows that are evaluated: a share, a column of train/test, or booleans; default 0.3 when models are
         fitted.
@@ -220,10 +188,6 @@ def explain(
     background : int or None, default None
         Rows whose values stand in for the features that are left out when imputing; default 100, fewer
         (at least 10) where the model would be asked more than 10 million times.
-    better : {'higher', 'lower'} or None, default None
-        Which side of the metric is better for people; default: what the audit or the metric says.
-    interval : {'certify', 'paper'}, default 'certify'
-        Of the whole gap: as certify gives it, or the paper's, which does not hold its level.
     confidence_level : float, default 0.95
         Of the intervals.
     seed : int, default 0
@@ -243,75 +207,20 @@ def explain(
     >>> import fairtrial
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", groups="sex",
     ...                         features=["priors_count", "age"])
-    >>> result = fairtrial.explain(audit, "fpr", model="logistic", reference={"sex": "Female"})
+    >>> result = fairtrial.explain(audit, "fpr", model="logistic", target={"sex": "Female"})
     >>> [(row["feature"], round(100 * row["difference"], 1)) for row in result.drivers]
     [('priors_count', 9.9), ('age', -0.3)]
     """
-    from fairtrial._explain.answer import answer
-    from fairtrial._explain.criterion import judge_together
-    from fairtrial._explain.wanted import Wanted
-    from fairtrial._metrics.harm import harmed_side
+    from fairtrial._explain.answer import answer_all
+    from fairtrial._explain.request import ExplainRequest
     from fairtrial._metrics.table import find_metrics
 
-    sides = {"above": "lower", "below": "higher", None: None}
-    parts = [
-        answer(
-            audit,
-            Wanted(
-                metric=part, by=by, features=features, sensitive=sensitive, test=test, reference=reference,
-                model=model, coalitions=coalitions, averaged=averaged, background=background, allocation=allocation,
-                baseline=baseline, budget=budget, favourable=better or sides[harmed_side(part, audit.favourable)],
-                interval=interval, confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
-            ),
+    requests = [
+        ExplainRequest(
+            metric=part, by=by, target=target, features=features, sensitive=sensitive, test=test, model=model,
+            coalitions=coalitions, averaged=averaged, background=background, allocation=allocation, budget=budget,
+            confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
         )
         for part in find_metrics("explain", metric)
     ]  # fmt: skip
-    return parts[0] if len(parts) == 1 else judge_together(str(metric), parts)
-
-
-@method(
-    question="How did the drivers change?",
-    short="Change of drivers",
-    help="How did the disparity and its drivers change from one decision rule to another?",
-    order=61,
-    shows=None,
-    result=CompareResult,
-    refusal="what features contribute rests on single rows, each a person of its own who counts like all others",
-    no_command="it compares two results of one session",
-)
-def compare(
-    explanation: OneExplanation, other: OneExplanation, *, confidence_level: a.AnyLevel = 0.95
-) -> CompareResult:
-    """The change from one explanation to another (e.g. before and after a mitigation), with paired intervals.
-
-    Both must explain the same metric, groups and features on the same rows, and come from this session: the rows'
-    influence values are not saved with a result.
-
-    Parameters
-    ----------
-    explanation : ExplainResult
-        A result of explain. Python only: it is a result of this session.
-    other : ExplainResult
-        A result of explain. Python only: it is a result of this session.
-    confidence_level : float, default 0.95
-        Of the intervals.
-
-    Returns
-    -------
-    CompareResult
-        The change of every gap, rate and contribution.
-
-    Examples
-    --------
-    >>> import fairtrial
-    >>> table = fairtrial.load("compas", backend="pandas")
-    >>> audit = fairtrial.Audit(table, outcome="two_year_recid", groups="sex", features=["priors_count", "age"])
-    >>> before, after = (
-    ...     fairtrial.explain(audit, "fpr", model=model, reference={"sex": "Female"}) for model in ("tree", "logistic")
-    ... )
-    >>> fairtrial.compare(before, after).verdict.code
-    'no change shown'
-    """
-    from fairtrial._explain.two_rules import compare_rules
-
-    return compare_rules(explanation, other, confidence_level)
+    return answer_all(audit, str(metric), requests)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.cells import Rows
 from fairtrial._errors import Fault, NotApplicable, Use, Words
+from fairtrial._explain.request import WHO
 from fairtrial._explain.solver.coalitions import RowForm
 from fairtrial._explain.solver.esl import Floats
-from fairtrial._explain.wanted import WHO
 from fairtrial._labels import canonical
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import ROLES, Role
@@ -96,8 +96,8 @@ def _value(metric: Metric, rows: Rows, decision: float) -> Floats:
 def _meets(key: Role | str, admitted: Sequence[object], rows: Rows, decision: float) -> NDArray[np.float64]:
     if isinstance(key, str):
         coded = rows.attributes[key]
-        wanted = {canonical(value) for value in admitted}
-        inside = np.array([label in wanted for label in coded.labels])
+        allowed = {canonical(value) for value in admitted}
+        inside = np.array([label in allowed for label in coded.labels])
         return inside[coded.codes].astype(float)
     numbers = [float(value) for value in admitted]  # type: ignore[arg-type]
     known = _role(key, rows, decision)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from fairtrial._audit.audit import Audit
 from fairtrial._errors import Fault, InputError, Named, Set, Words, did_you_mean
 from fairtrial._explain.explained_rows import ExplainedRows
-from fairtrial._explain.readiness import is_fitted
+from fairtrial._explain.request import WHO, is_fitted
 from fairtrial._explain.solver.esl import Floats
-from fairtrial._explain.wanted import WHO
 from fairtrial._labels import canonical
 
 MODELS = ("logistic", "tree", "forest", "boosting")

@@ -11,8 +11,8 @@ import numpy as np
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Coded, Rows
 from fairtrial._errors import Fault, Faults, InputError, Named, Set, Words
+from fairtrial._explain.request import WHO
 from fairtrial._explain.solver.esl import Floats
-from fairtrial._explain.wanted import WHO
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What explain and compare return: their columns, their states and what they claim."""
+"""What explain returns, and the change from one explanation to another: columns, states and claims."""
 
 from __future__ import annotations
 
@@ -6,56 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from fairtrial._errors import Fault, InputError
+from fairtrial._explain.words import (
+    ABOUT,
+    CARRIES,
+    CHANGED,
+    CITATION,
+    DIFFERS,
+    GAP,
+    MEASURED,
+    NOT_SHOWN,
+    PEOPLE,
+    TESTED,
+    TO_GAP,
+    UNDETERMINED,
+    primary_of,
+)
 from fairtrial._results.charts.picture import Picture
 from fairtrial._results.claims import Claim, Judged, Side, place_words
-from fairtrial._results.column import Column, Kind, Primary, State, StateKind, Tone, scalar, with_limits
+from fairtrial._results.column import Column, Primary, StateKind, Tone, scalar, with_limits
 from fairtrial._results.result import Result
-
-ALL_FEATURES = "(all features)"
-ALLOCATION_NAMES = {
-    "shapley": "Shapley",
-    "equal_surplus": "Equal Surplus",
-    "solidarity": "Solidarity",
-    "consensus": "Consensus",
-    "lsp": "Least Squares Prenucleolus",
-    "given": "the given sequence",
-}
-DIFFERS = StateKind("differs", "bad")  # a gap, after correction over the gaps
-CARRIES = StateKind("carries")  # a feature's contribution to a gap, after correction over features and gaps
-CHANGED = StateKind("changed")
-NOT_SHOWN = StateKind("not shown")
-UNDETERMINED = StateKind("undetermined")
-MEASURED = StateKind("measured")  # about one group: estimated, with an interval, and not part of the tests
-
-GAP, EXPLAINED_GAP, TO_GAP = "gap", "gap of the explained system", "contribution to the gap"
-RATE, TO_RATE = "rate", "contribution to the rate"
-VALUE, TO_VALUE = "value", "contribution to the value"
-
-_ABOUT = (
-    Column("metric", "metric", "text", shown=False),
-    Column("value_kind", "values are", "text", shown=False),
-    Column("part", "part", "text"),
-    Column("feature", "feature", "text"),
-    Column("group", "group", "text"),
-    Column("target", "minus", "text"),
-)
-_PEOPLE = (
-    Column("n", "n", "people", shown=False),
-    Column("target_n", "n of the other", "people", shown=False),
-)
-_TESTED = (
-    Column("difference_low", "low", "points"),
-    Column("difference_high", "high", "points"),
-    Column("p_value", "p", "p"),
-    Column("p_adjusted", "adjusted p", "p"),
-    Column("state", "finding", "state", shown=False),
-    Column("state_reason", "reason", "text", shown=False),
-)
-_CITATION = (
-    "Amri-Jouidel, Kemel & Mussard (2026), Shapley meets Rawls, arXiv:2603.26476; Radzik & Driessen (2013), "
-    "Mathematical Social Sciences 65; Lundberg & Lee (2017), NeurIPS 30; Covert & Lee (2021), AISTATS; Tango (1998), "
-    "Statistics in Medicine 17; Holm (1979), Scandinavian Journal of Statistics 6."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,11 +34,11 @@ class ExplainResult(Result):
 
     kind: ClassVar[str] = "explain"
     columns: ClassVar[tuple[Column, ...]] = (
-        *_ABOUT,
-        *_PEOPLE,
+        *ABOUT,
+        *PEOPLE,
         *with_limits("rate", "rate", "rate", share_of="n"),
         Column("difference", "difference", "points"),
-        *_TESTED,
+        *TESTED,
         *with_limits("value", "value", "number"),
         Column("error", "standard error", "points", shown=False),
         Column("monte_carlo", "Monte-Carlo error", "points"),
@@ -93,7 +63,7 @@ class ExplainResult(Result):
         "fair system can have strong drivers. The first stage is the test of the criterion.",
     )
     told_in_details: ClassVar[frozenset[str]] = frozenset({"finding", "drivers_text"})
-    citation: ClassVar[str] = _CITATION
+    citation: ClassVar[str] = CITATION
 
     def by_metric(self) -> list[ExplainResult]:
         """One result for each metric of a criterion; of a single metric, the result itself."""
@@ -143,6 +113,41 @@ class ExplainResult(Result):
         rows = [row for row in self.estimates if row["part"] == TO_GAP]
         return sorted(rows, key=lambda row: -abs(scalar(row["difference"]) or 0.0))
 
+    def compare(self, other: ExplainResult, *, confidence_level: float = 0.95) -> CompareResult:
+        """The change from this explanation to another (e.g. after a mitigation), with paired intervals.
+
+        Both must explain the same metric, groups and features on the same rows, and come from this session: the rows'
+        influence values are not saved with a result.
+
+        Parameters
+        ----------
+        other : ExplainResult
+            A result of explain.
+        confidence_level : float, default 0.95
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        CompareResult
+            The change of every gap, rate and contribution.
+
+        Examples
+        --------
+        >>> import fairtrial
+        >>> table = fairtrial.load("compas", backend="pandas")
+        >>> audit = fairtrial.Audit(table, outcome="two_year_recid", groups="sex", features=["priors_count", "age"])
+        >>> before, after = (
+        ...     fairtrial.explain(audit, "fpr", model=model, target={"sex": "Female"}) for model in ("tree", "logistic")
+        ... )
+        >>> before.compare(after).verdict.code
+        'no change shown'
+        """
+        from fairtrial._explain.two_rules import WHO, compare_rules
+
+        if not isinstance(other, ExplainResult):
+            raise InputError(WHO, Fault("other", "must be a result of explain", got=other))
+        return compare_rules(self, other, confidence_level, CompareResult)
+
     def reading(self) -> list[str]:
         """What the explanation shows and what it does not."""
         details = self.details
@@ -166,7 +171,7 @@ class ExplainResult(Result):
             return []
         row = max(known, key=lambda gap: abs(gap["difference"]))
         n = scalar(row["n"])  # a masked result has no count of few
-        return [_primary(self, row, p, subject=row["group"], against=row["target"], n=n)]
+        return [primary_of(self, row, p, subject=row["group"], against=row["target"], n=n)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -175,11 +180,11 @@ class CompareResult(Result):
 
     kind: ClassVar[str] = "compare"
     columns: ClassVar[tuple[Column, ...]] = (
-        *_ABOUT,
+        *ABOUT,
         Column("before", "before", "points"),
         Column("after", "after", "points"),
         Column("difference", "change", "points"),
-        *_TESTED,
+        *TESTED,
         Column("error", "standard error", "points", shown=False),
     )
     states: ClassVar[tuple[StateKind, ...]] = (CHANGED, NOT_SHOWN, UNDETERMINED, MEASURED)
@@ -193,7 +198,7 @@ class CompareResult(Result):
         "Both rules' fitted classifiers are taken as they are.",
     )
     told_in_details: ClassVar[frozenset[str]] = frozenset({"drivers_text"})
-    citation: ClassVar[str] = _CITATION
+    citation: ClassVar[str] = CITATION
 
     def pictures(self) -> list[Picture]:
         """Every feature's contribution before and after."""
@@ -212,7 +217,7 @@ class CompareResult(Result):
         if p is None:
             return []
         change = f"{row['group']} minus {row['target']}, change"
-        return [_primary(self, row, float(p), subject=change, against="before")]
+        return [primary_of(self, row, float(p), subject=change, against="before")]
 
 
 def _gap_claims(result: ExplainResult) -> list[Claim]:
@@ -241,17 +246,3 @@ def _gap_claims(result: ExplainResult) -> list[Claim]:
             )
         )
     return found
-
-
-def _primary(result: Result, row: dict[str, Any], p: float, **about: Any) -> Primary:
-    kind: Kind = "points" if result.details["value_kind"] == "percent" else "number"
-    limits = {"low": scalar(row["difference_low"]), "high": scalar(row["difference_high"])}
-    label = result.details["label"]
-    return Primary(label, p_value=p, effect=row["difference"], kind=kind, **limits, **about)
-
-
-def tested(p_adjusted: Any, alpha: float, shown: StateKind) -> State:
-    """The state of a row by its corrected p-value; why there is none stands in the cell itself."""
-    if not isinstance(p_adjusted, float):
-        return State(UNDETERMINED.code)
-    return State(shown.code if p_adjusted <= alpha else NOT_SHOWN.code)

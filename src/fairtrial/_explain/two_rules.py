@@ -3,38 +3,51 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from numbers import Real
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._errors import Fault, InputError, Note, Set, Use, Words
-from fairtrial._explain.result import (
+from fairtrial._explain.solver.esl import Floats
+from fairtrial._explain.solver.influence import interval, spread_of_changes, two_sided_p
+from fairtrial._explain.words import (
     ALL_FEATURES,
     CHANGED,
     MEASURED,
-    CompareResult,
-    ExplainResult,
+    p_text,
+    signed,
     tested,
 )
-from fairtrial._explain.solver.esl import Floats
-from fairtrial._explain.solver.influence import interval, spread_of_changes, two_sided_p
-from fairtrial._explain.words import p_text, signed
 from fairtrial._inference.multiplicity import holm
-from fairtrial._results.column import State, Verdict, defined_or, reason, undefined
+from fairtrial._results.column import (
+    State,
+    Verdict,
+    defined_or,
+    reason,
+    undefined,
+)
+from fairtrial._results.result import Result
 
+R = TypeVar("R", bound=Result)
 WHO = "compare"
 SAME = "the same for everybody under both rules"
 INFERRED = ("difference_low", "difference_high", "p_value", "p_adjusted", "error")
 
 
-def compare_rules(explanation: ExplainResult, other: ExplainResult, level: float) -> CompareResult:
+def compare_rules(explanation: Result, other: Result, level: float, result: type[R]) -> R:
     """The change from one explanation to the other, paired row by row."""
     _check(explanation, other)
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+        raise InputError(WHO, Fault("confidence_level", "must be a number between 0 and 1", got=level))
     details = explanation.details
     rows = _rows(explanation, _changes(explanation, other, level), 1 - level)
-    provenance = {**explanation.provenance, "arguments": {"explanation": explanation.provenance["arguments"]}}
-    return CompareResult(
+    provenance = {
+        **explanation.provenance,
+        "arguments": {"explanation": explanation.provenance["arguments"], "confidence_level": level},
+    }
+    return result(
         question=f"How did the disparity in {details['label']} and its drivers change?",
         null="The gap and every feature's contribution to it are the same under both rules.",
         verdict=_verdict(rows[0], details, level),
@@ -56,7 +69,7 @@ def compare_rules(explanation: ExplainResult, other: ExplainResult, level: float
     )
 
 
-def _changes(explanation: ExplainResult, other: ExplainResult, level: float) -> dict[str, Floats]:
+def _changes(explanation: Result, other: Result, level: float) -> dict[str, Floats]:
     """Everything that is compared: gaps then groups' rates (rows), the total then the features (columns)."""
     before, influence = _numbers(explanation)
     after, influence_after = _numbers(other)
@@ -76,7 +89,7 @@ def _changes(explanation: ExplainResult, other: ExplainResult, level: float) -> 
     }  # fmt: skip
 
 
-def _rows(explanation: ExplainResult, changes: dict[str, Floats], alpha: float) -> list[dict[str, Any]]:
+def _rows(explanation: Result, changes: dict[str, Floats], alpha: float) -> list[dict[str, Any]]:
     """The gaps first, each with all features together before its own."""
     details = explanation.details
     about = {"metric": details["metric"], "value_kind": details["value_kind"]}
@@ -109,7 +122,7 @@ def _takes_part(pairs: list[tuple[str, str]], groups: list[str]) -> NDArray[np.b
     return np.array([*both, *np.eye(len(groups), dtype=bool)], dtype=bool)
 
 
-def _check(explanation: ExplainResult, other: ExplainResult) -> None:
+def _check(explanation: Result, other: Result) -> None:
     _check_one("explanation", explanation)
     _check_one("other", other)
     for key in ("metric", "features", "allocation"):
@@ -124,10 +137,8 @@ def _check(explanation: ExplainResult, other: ExplainResult) -> None:
         raise _differ("must be of the same people", cure)
 
 
-def _check_one(name: str, given: object) -> None:
+def _check_one(name: str, given: Result) -> None:
     """An explanation of one metric that was made in this session."""
-    if not isinstance(given, ExplainResult):
-        raise InputError(WHO, Fault(name, f"must be a result of explain, got {type(given).__name__}"))
     if "criterion" in given.details:
         each = "explain and compare them one by one"
         raise InputError(WHO, Fault(name, "is about several metrics", cure=each))
@@ -140,7 +151,7 @@ def _differ(required: str, cure: Words | str = "") -> InputError:
     return InputError(WHO, Fault("other", required, cure=cure, subject="both explanations"))
 
 
-def _numbers(result: ExplainResult) -> tuple[Floats, Floats]:
+def _numbers(result: Result) -> tuple[Floats, Floats]:
     """Gaps then groups' rates (rows), the total then the features (columns), and the rows' influence on them."""
     found = result.objects["found"]
     groups, pairs = len(result.objects["groups"]), len(result.objects["pairs"])

@@ -10,10 +10,9 @@ import numpy as np
 from fairtrial._audit.groups import MINIMUM_SIZE
 from fairtrial._compare.words import sentence
 from fairtrial._errors import Note
-from fairtrial._explain.explanation import Explanation
-from fairtrial._explain.first_stage import ComparedGroups
-from fairtrial._explain.result import ALLOCATION_NAMES
-from fairtrial._explain.words import p_text, signed, unit_of_kind
+from fairtrial._explain.estimate_rows import Explanation
+from fairtrial._explain.stages import ComparedGroups
+from fairtrial._explain.words import ALLOCATION_NAMES, p_text, signed, unit_of_kind
 from fairtrial._results.column import scalar
 from fairtrial._results.text import counted
 
@@ -85,20 +84,20 @@ def _beside(explanation: Explanation) -> str:
 def _agrees(explanation: Explanation) -> str:
     """How often the explained system decides as the audited one did."""
     share = f"{math.floor(1000 * (explanation.agreement or 0.0)) / 10:.1f}%"
-    if explanation.wanted.scores:
+    if explanation.request.scores:
         return f"has the audited score (to 0.01) in {share} of the rows evaluated"
     return f"decides {share} of the rows evaluated as the audited system did"
 
 
 def _outputs(explanation: Explanation) -> str:
-    return "scores" if explanation.wanted.scores else "decisions"
+    return "scores" if explanation.request.scores else "decisions"
 
 
 def drivers_text(explanation: Explanation, rows: list[dict[str, Any]]) -> str:
     """Which features carry the first gap, largest first, with the tests adjusted."""
     group, target = explanation.pair_labels[0]
-    wanted = ("contribution to the gap", group, target)
-    mine = [row for row in rows if (row["part"], row["group"], row["target"]) == wanted]
+    about = ("contribution to the gap", group, target)
+    mine = [row for row in rows if (row["part"], row["group"], row["target"]) == about]
     known = [row for row in mine if scalar(row["difference"]) is not None]
     if not known:
         return "The contributions of the features are undefined; the table says why."
@@ -139,7 +138,7 @@ def notes(explanation: Explanation, details: dict[str, Any]) -> list[Note]:
     """Everything a reader must know to quote the numbers."""
     explained = explanation.explained
     found = {
-        "coalitions": explanation.wanted.meaning,
+        "coalitions": explanation.request.meaning,
         "sensitive": _SENSITIVE[explained.sensitive].format(by=explanation.by_text),
         "conditional": _conditional(explanation),
         "drivers": "Feature tests are about drivers; only the gap's test is a test of the criterion.",
@@ -195,7 +194,7 @@ def _of_the_groups(explanation: Explanation) -> dict[str, str]:
     """Rates that do not exist, and groups of few."""
     found = {}
     undefined = explanation.second.undefined.any() and not np.isnan(explanation.first.explained.rate).any()
-    if undefined and explanation.wanted.kind == "retrain":
+    if undefined and explanation.request.kind == "retrain":
         found["undefined-rates"] = (
             "A classifier of few features may select nobody, which leaves some rates undefined. With marginal "
             "coalitions decisions are shares and such rates exist; that asks another question."
@@ -210,15 +209,15 @@ def _of_the_groups(explanation: Explanation) -> dict[str, str]:
 
 
 def _conditional(explanation: Explanation) -> str:
-    wanted = explanation.wanted
-    if wanted.kind == "marginal":
-        what = "probabilities" if wanted.averaged == "probabilities" or wanted.scores else "decisions"
+    request = explanation.request
+    if request.kind == "marginal":
+        what = "probabilities" if request.averaged == "probabilities" or request.scores else "decisions"
         people = explanation.explained.test.size
         pool = explanation.explained.train.size or people
-        rows = min(wanted.background_rows(people, explanation.game.masks.size), pool)
+        rows = min(request.background_rows(people, explanation.game.masks.size), pool)
         held = f"Intervals hold the fitted model and {counted(rows, 'background row')} fixed"
         return f"{held}; {what} were averaged over the background."
-    what = "probabilities" if wanted.scores else "decisions"
+    what = "probabilities" if request.scores else "decisions"
     return f"Intervals hold the fitted classifiers fixed; their {what} on the rows evaluated are compared."
 
 

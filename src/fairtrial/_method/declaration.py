@@ -80,6 +80,8 @@ class Method:
         The public function; its signature declares the options.
     result : type
         What it returns.
+    also : tuple of type
+        Results that its result's methods return.
     no_command : str
         Why there is no command for it; empty when there is one.
     variant_of : str
@@ -105,6 +107,7 @@ class Method:
     shows: Shows | None
     function: Callable[..., Result]
     result: type[Result]
+    also: tuple[type[Result], ...] = ()
     no_command: str = ""
     variant_of: str = ""
     of_groups: bool = False
@@ -157,7 +160,8 @@ _DECLARED: dict[str, Method] = {}
 
 
 def method(
-    *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
+    *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R],
+    also: tuple[type[Result], ...] = (), no_command: str = "",
     variant_of: str = "", complete_rows: bool = True, evidence: tuple[str, ...] = (), refusal: str = "",
     of_groups: bool = False, not_published: str = BY_MORE, cost: Cost = A_SECOND, neutral: str = "", paper: str = "",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
@@ -183,7 +187,7 @@ def method(
         name = f"papers.{paper}.{function.__name__}" if paper else function.__name__
         _DECLARED[name] = Method(
             name=name, question=question, short=short, help=help, order=order, shows="paper" if paper else shows,
-            function=public, result=result, no_command=no_command, variant_of=variant_of, evidence=evidence,
+            function=public, result=result, also=also, no_command=no_command, variant_of=variant_of, evidence=evidence,
             of_groups=of_groups, not_published=not_published, cost=cost, neutral=neutral,
         )  # fmt: skip
         return public
@@ -281,6 +285,6 @@ def read_result(content: Any) -> Result:
     Result
         Of the class that its method returns.
     """
-    kinds = {found.result.kind: found.result for found in all_methods().values()}
+    kinds = {one.kind: one for found in all_methods().values() for one in (found.result, *found.also)}
     check_content("read_result", content, kinds)
     return kinds[content["kind"]].from_dict(content)

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
-from fairtrial._errors import FairtrialWarning, Fault, InputError, NotApplicable, Set, Words, did_you_mean
+from fairtrial._errors import Fault, InputError, did_you_mean
 from fairtrial._results.column import State, defined_or, undefined
 from fairtrial._transport.compared_rates import (
-    Between,
     ComparedCell,
     ComparedRates,
-    LeftOut,
+    LeftOutGroup,
+    Tolerance,
+    TransportRequest,
     find_rates,
-    own_rates,
 )
 from fairtrial._transport.distance import find_distance
-from fairtrial._transport.moved_rows import moved_rows
-from fairtrial._transport.movers import Change, Moved, bands, histogram, smallest_change
-from fairtrial._transport.moves import DecidedRows, Distances, Moves
+from fairtrial._transport.movers import Moved, SmallestChange, bands, histogram, moved_rows, smallest_change
+from fairtrial._transport.moves import DecidedRows, Distances
 from fairtrial._transport.result import ALONE, TOO_FEW, TransportResult
 from fairtrial._transport.sentences import (
     counted_notes,
@@ -36,17 +33,251 @@ from fairtrial._transport.sentences import (
     verdict,
 )
 from fairtrial._transport.solver.change_bootstrap import change_intervals
-from fairtrial._transport.solver.gap_test import GapTest, article_test, pooled_test
-from fairtrial._transport.solver.person_test import person_gaps, person_test
+from fairtrial._transport.solver.gap_test import GapTest, person_gaps, person_test, pooled_test
 from fairtrial._transport.solver.rate_contrasts import band
 from fairtrial._work import generator
 
-# -- What is said group by group: how far each rate may differ (ε of Section 4), and what moving each group
-# costs.
 Floats = NDArray[np.float64]
-Tolerance = float | Mapping[str, float] | Sequence[float]
+WHO = "transport"
+LIMITS = tuple(f"{size}_{end}" for size in ("moved", "statistic", "mean_shift") for end in ("low", "high"))
+# The p-value of the gap from the rates, the change and what gaps are allowed; or why there is none.
+Tested = Callable[[ComparedRates, SmallestChange, TransportRequest, Floats], GapTest | str]
 
 
+def answer(
+    audit: Audit,
+    request: TransportRequest,
+    rates: ComparedRates | None = None,
+    tested: Tested | None = None,
+    result: type[TransportResult] = TransportResult,
+) -> TransportResult:
+    """The smallest change, and the test of the gap; other rates and another test than the request's where given."""
+    rates = find_rates(audit, request) if rates is None else rates
+    score = None if rates.contrasts.count is None else rates.rows.roles.get("score")
+    decided = DecidedRows(audit, rates.decision, rates.compared_rows, score)
+    distances = find_distance(decided, request.distance, request.moves)
+    allowed = allowed_gaps(rates, request.tolerance)
+    price = cost_factors(rates, request.group_cost)
+    change = smallest_change(rates, distances, allowed, request.direction, price)
+    test = (tested or gap_test)(rates, change, request, allowed)
+    rows = _group_rows(rates, change, request)
+    details = _details(rates, change, test, request, allowed)
+    return result(
+        question=question_words(rates),
+        null=null_words(rates, allowed, request.direction),
+        verdict=verdict(rows, details, test, request.confidence_level),
+        estimates=tuple(rows),
+        details=details,
+        notes=(
+            *audit.notes(),
+            *notes(rates, change, request.minimum),
+            *size_notes(details),
+            *person_notes(rates),
+            *counted_notes(rates, audit.why_sums),
+        ),
+        provenance=audit.provenance(
+            rates.rows,
+            seed=request.seed,
+            arguments={request.argument: rates.name, "by": rates.by, "distance": distances.kind},
+        ),
+        objects=_objects(rates, change),
+    )
+
+
+def _objects(rates: ComparedRates, change: SmallestChange) -> dict[str, Any]:
+    """The plan and the rows behind it, for this session only; none where rows were only counted."""
+    if change.after is None or rates.contrasts.count is not None:
+        return {}
+    return {"plan": change.after.plan, "moved": moved_rows(rates, change.distances, change.after)}
+
+
+def gap_test(
+    rates: ComparedRates, change: SmallestChange, request: TransportRequest, allowed: Floats
+) -> GapTest | str:
+    """The test of the gap, or the reason why it cannot be made."""
+    try:
+        if rates.person is not None:
+            found = person_test(rates.contrasts, rates.person, allowed, request.direction)
+            if found is not None:
+                return found
+        distance = change.distances.values
+        return pooled_test(rates.contrasts, distance, allowed, request.direction, request.seed)
+    except ArithmeticError as error:
+        return str(error)
+
+
+def _group_rows(
+    rates: ComparedRates, change: SmallestChange, request: TransportRequest
+) -> list[dict[str, Any]]:
+    """All rows, their cells in the order of the columns."""
+    distance = change.distances.values
+    stuck = None if distance is None else rates.contrasts.sum_per_cell(np.isinf(distance))
+    differences = _differences(rates, request.confidence_level)
+    rows = [
+        {
+            "metric": cell.metric,
+            "attribute": cell.attribute,
+            "group": cell.group,
+            "n": rates.people(index),
+            "rate": float(rates.contrasts.rates[index]),
+            "cannot_move": None if stuck is None else int(stuck[index]),
+            **_after(rates, change, index),
+            **differences.get(index, {}),
+            **_state(rates, change.after, index).cells(),
+        }
+        for index, cell in enumerate(rates.cells)
+    ]
+    rows += [_left_out_row(item, request.minimum) for item in rates.left_out]
+    return [{column.name: row.get(column.name) for column in TransportResult.columns} for row in rows]
+
+
+def _differences(rates: ComparedRates, level: float) -> dict[int, dict[str, Any]]:
+    """Each cell's difference to its reference with its interval; cells without a reference have none."""
+    pairs = [
+        (index, cell.reference) for index, cell in enumerate(rates.cells) if cell.reference not in (-1, index)
+    ]
+    if not pairs:
+        return {}
+    gaps = person_gaps(rates.contrasts, pairs, rates.person)
+    low, high = gaps.limits(level)
+    return {
+        index: {
+            "target": rates.cells[other].group,
+            "target_n": rates.people(other),
+            "difference": float(gaps.estimate[place]),
+            "difference_low": defined_or(float(low[place]), gaps.reason[place] or "no limit"),
+            "difference_high": defined_or(float(high[place]), gaps.reason[place] or "no limit"),
+        }
+        for place, (index, other) in enumerate(pairs)
+    }
+
+
+def _left_out_row(item: LeftOutGroup, minimum: int) -> dict[str, Any]:
+    """A group that was not compared, with the reason in place of its numbers."""
+    if item.n < minimum:
+        state = State(TOO_FEW.code, f"fewer than {minimum} rows")
+    else:
+        state = State(ALONE.code, "nobody to compare with")
+    empty = {name: undefined(state.reason) for name in ("rate", "rate_after", "difference")}
+    return {"metric": item.metric, "group": item.group, "n": item.n, **empty, **state.cells()}
+
+
+def _after(rates: ComparedRates, change: SmallestChange, index: int) -> dict[str, Any]:
+    """What the change does to one cell."""
+    after = change.after
+    if after is None:
+        # the long reason stands below the table
+        why = "no distance" if change.distances.values is None else change.why_none
+        names = ("rate_after", "gained", "lost", "share_moved", "mean_shift", "largest_shift")
+        return {name: undefined(why) for name in names}
+    mass = float(after.gained[index] + after.lost[index])
+    return {
+        "rate_after": float(after.rates_after[index]),
+        "gained": float(after.gained[index]),
+        "lost": float(after.lost[index]),
+        "share_moved": float(mass / rates.contrasts.cell_rows[index]),
+        "mean_shift": float(after.cost[index] / mass) if mass > 0 else None,
+        "largest_shift": float(after.largest[index]) or None,
+        "tied": int(after.tied[index]),
+    }
+
+
+def _state(rates: ComparedRates, after: Moved | None, index: int) -> State:
+    is_reference = rates.cells[index].reference == index
+    if after is None:
+        return State("reference" if is_reference else "compared")
+    change = float(after.rates_after[index]) - rates.contrasts.rates[index]
+    code = "stays" if abs(change) < 1e-9 else "rises" if change > 0 else "falls"
+    return State(f"reference, {code}" if is_reference else code)
+
+
+def _details(
+    rates: ComparedRates,
+    change: SmallestChange,
+    test: GapTest | str,
+    request: TransportRequest,
+    allowed: Floats,
+) -> dict[str, Any]:
+    """What charts and sentences need besides the table."""
+    distance = change.distances.values
+    return {
+        "criterion": rates.name,
+        "by": [part if isinstance(part, str) else ", ".join(map(str, part.values())) for part in rates.by],
+        "compared": rates.compared,
+        "equalities": rates.contrasts.size,
+        "p_value": undefined(test) if isinstance(test, str) else test.p_value,
+        "test": test if isinstance(test, str) else test.how,
+        **_size_of_change(change),
+        "intervals": _intervals(rates, change, test, request, allowed),
+        "routes": [] if change.projection is None else list(change.projection.routes),
+        "distance": _distance_details(change),
+        "bands": [] if change.after is None or distance is None else bands(rates, distance, change.after),
+        "histogram": [] if distance is None else histogram(rates, distance, change.after),
+        "tolerance": float(allowed.max()),
+        **({} if (allowed == allowed[0]).all() else {"tolerances": allowed.tolist()}),
+        **({} if not request.group_cost else {"group_cost": dict(request.group_cost)}),
+        "direction": request.direction,
+        "confidence_level": request.confidence_level,
+    }
+
+
+def _size_of_change(change: SmallestChange) -> dict[str, Any]:
+    """How many people move how far; undefined with the reason where there is no change."""
+    after, projection = change.after, change.projection
+    if after is None or projection is None:
+        missing = undefined(change.why_none)
+        return {**dict.fromkeys(("statistic", "moved", "mean_shift", "largest_shift"), missing), "tied": 0}
+    mean, largest = after.shifts
+    return {
+        "statistic": projection.statistic,
+        "moved": after.total,
+        "mean_shift": mean,
+        "largest_shift": largest,
+        "tied": after.shared,
+    }
+
+
+def _intervals(
+    rates: ComparedRates,
+    change: SmallestChange,
+    test: GapTest | str,
+    request: TransportRequest,
+    allowed: Floats,
+) -> dict[str, Any]:
+    """Limits of the number moved, of N·P and of the mean shift; undefined with the reason where there are none."""
+    if change.after is None or change.cost is None or rates.person is not None:
+        return dict.fromkeys(LIMITS, undefined(change.why_none or "a person may have several rows"))
+    shown = not isinstance(test, str) and test.p_value <= 1 - request.confidence_level
+    limits = band(rates.contrasts.size, allowed, request.direction)
+    price = cost_factors(rates, request.group_cost)
+    asked = (request.confidence_level, shown, generator(request.seed, "transport size of change"))
+    found = change_intervals(rates.contrasts, change.cost, price, limits, asked)
+    if isinstance(found, str):
+        return dict.fromkeys(LIMITS, undefined(found))
+    return dict(zip(LIMITS, (*found.moved, *found.cost, *found.shift), strict=True))
+
+
+def _distance_details(change: SmallestChange) -> dict[str, Any]:
+    """What a move was measured by, and what it means for each feature in its own units."""
+    distances: Distances = change.distances
+    mean, largest = (0.0, 0.0) if change.after is None else change.after.shifts
+    return {
+        "kind": distances.kind,
+        "unit": distances.unit,
+        "movable": list(distances.movable),
+        "immutable": list(distances.immutable),
+        "shifts": [
+            {
+                "feature": part["feature"],
+                "mean": abs(part["change"]) * mean,
+                "largest": abs(part["change"]) * largest,
+            }
+            for part in distances.per_feature
+        ],
+    }
+
+
+# -- What is said group by group: how far each rate may differ (ε of Section 4), and what moving each group costs.
 def allowed_gaps(rates: ComparedRates, tolerance: Tolerance) -> Floats:
     """ε of each equality, in the order of the table."""
     size = rates.contrasts.size
@@ -103,283 +334,3 @@ def _check_names(argument: str, given: Mapping[str, float], known: Sequence[str]
         listed = ", ".join(dict.fromkeys(known))
         hint = did_you_mean(unknown[0], known)
         raise InputError(WHO, Fault(argument, f"must name some of: {listed}", got=unknown[0], hint=hint))
-
-
-WHO = "transport"
-LIMITS = tuple(f"{size}_{end}" for size in ("moved", "statistic", "mean_shift") for end in ("low", "high"))
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of the rates."""
-
-    tolerance: Tolerance
-    direction: str
-    calibration: str
-    bandwidth: float | None
-    minimum: int
-    confidence_level: float
-    seed: int
-    group_cost: Mapping[str, float] | None = None
-
-    @property
-    def tolerates(self) -> bool:
-        """Whether any gap is allowed."""
-        if isinstance(self.tolerance, int | float):
-            return self.tolerance > 0
-        return any(self.tolerance.values() if isinstance(self.tolerance, Mapping) else self.tolerance)
-
-
-def check_calibration(wanted: Wanted, repeated: bool) -> None:
-    """Refuse what the calibration has no use for, or no law."""
-    if wanted.calibration == "pooled" and wanted.bandwidth is not None:
-        why = Words("belongs to {}: the pooled p-value needs none", Set("calibration", "paper"))
-        raise InputError(WHO, Fault("bandwidth", why))
-    if wanted.calibration == "paper" and repeated:
-        required = "'paper' takes every row for a person of its own, which the unit says it is not"
-        raise NotApplicable(
-            WHO, Fault("calibration", required, cure=Words("use {}", Set("calibration", "pooled")))
-        )
-    if wanted.calibration == "paper" and wanted.direction == "differs" and wanted.tolerates:
-        required = "'paper' with a tolerance is one-sided in the article"
-        sides = Set("direction", "above"), Set("direction", "below")
-        cure = Words("use {} or {}, or {}", *sides, Set("calibration", "pooled"))
-        raise NotApplicable(WHO, Fault("calibration", required, cure=cure))
-
-
-def answer(
-    audit: Audit, criterion: object, between: Between, cost: tuple[object, Moves], wanted: Wanted
-) -> TransportResult:
-    """The smallest change at this cost (a distance, and what may move), and the test of the gap."""
-    distance, moves = cost
-    if isinstance(criterion, Mapping) and "cells" in criterion:
-        rates = own_rates(audit, criterion)
-    else:
-        rates = find_rates(audit, criterion, between, distance)
-    score = None if rates.contrasts.count is None else rates.rows.roles.get("score")
-    distances = find_distance(DecidedRows(audit, rates.decision, rates.compared_rows, score), distance, moves)
-    allowed = allowed_gaps(rates, wanted.tolerance)
-    price = cost_factors(rates, wanted.group_cost)
-    change = smallest_change(rates, distances, allowed, wanted.direction, price)
-    test = _test(rates, change, wanted, allowed)
-    rows = _group_rows(rates, change, wanted.confidence_level, wanted.minimum)
-    details = _details(rates, change, test, wanted, allowed)
-    return TransportResult(
-        question=question_words(rates),
-        null=null_words(rates, allowed, wanted.direction),
-        verdict=verdict(rows, details, test, wanted.confidence_level),
-        estimates=tuple(rows),
-        details=details,
-        notes=(
-            *audit.notes(),
-            *notes(rates, change, wanted.calibration, wanted.minimum),
-            *size_notes(details),
-            *person_notes(rates),
-            *counted_notes(rates, audit.why_sums),
-        ),
-        provenance=audit.provenance(
-            rates.rows,
-            seed=wanted.seed,
-            arguments={"criterion": rates.name, "by": rates.by, "distance": distances.kind},
-        ),
-        objects=_objects(rates, change),
-    )
-
-
-def _objects(rates: ComparedRates, change: Change) -> dict[str, Any]:
-    """The plan and the rows behind it, for this session only; none where rows were only counted."""
-    if change.after is None or rates.contrasts.count is not None:
-        return {}
-    return {"plan": change.after.plan, "moved": moved_rows(rates, change.distances, change.after)}
-
-
-def _test(rates: ComparedRates, change: Change, wanted: Wanted, allowed: Floats) -> GapTest | str:
-    """The test of the gap, or the reason why it cannot be made."""
-    try:
-        if wanted.calibration == "paper":
-            return _article_test(rates, change, wanted)
-        if rates.person is not None:
-            found = person_test(rates.contrasts, rates.person, allowed, wanted.direction)
-            if found is not None:
-                return found
-        return pooled_test(rates.contrasts, change.distances.values, allowed, wanted.direction, wanted.seed)
-    except ArithmeticError as error:
-        return str(error)
-
-
-def _article_test(rates: ComparedRates, change: Change, wanted: Wanted) -> GapTest | str:
-    warnings.warn(
-        "calibration='paper' does not hold its level for discrete scores and depends on the units of the distance",
-        FairtrialWarning,
-        stacklevel=6,
-    )
-    distance, projection = change.cost, change.projection
-    if projection is None or distance is None:
-        return change.why_none or "there is no distance"
-    if projection.infeasible is not None:
-        return f"the article's statistic is infinite: {projection.infeasible}"
-    width = wanted.bandwidth if wanted.bandwidth is not None else rates.contrasts.rows**-0.2
-    # "below" is the article's one-sided test with the contrasts turned round, which changes neither S nor Σ
-    return article_test(rates.contrasts, distance, projection.statistic, width, wanted.direction, wanted.seed)
-
-
-def _group_rows(rates: ComparedRates, change: Change, level: float, minimum: int) -> list[dict[str, Any]]:
-    """All rows, their cells in the order of the columns."""
-    distance = change.distances.values
-    stuck = None if distance is None else rates.contrasts.sum_per_cell(np.isinf(distance))
-    differences = _differences(rates, level)
-    rows = [
-        {
-            "metric": cell.metric,
-            "attribute": cell.attribute,
-            "group": cell.group,
-            "n": rates.people(index),
-            "rate": float(rates.contrasts.rates[index]),
-            "cannot_move": None if stuck is None else int(stuck[index]),
-            **_after(rates, change, index),
-            **differences.get(index, {}),
-            **_state(rates, change.after, index).cells(),
-        }
-        for index, cell in enumerate(rates.cells)
-    ]
-    rows += [_left_out_row(item, minimum) for item in rates.left_out]
-    return [{column.name: row.get(column.name) for column in TransportResult.columns} for row in rows]
-
-
-def _differences(rates: ComparedRates, level: float) -> dict[int, dict[str, Any]]:
-    """Each cell's difference to its reference with its interval; cells without a reference have none."""
-    pairs = [
-        (index, cell.reference) for index, cell in enumerate(rates.cells) if cell.reference not in (-1, index)
-    ]
-    if not pairs:
-        return {}
-    gaps = person_gaps(rates.contrasts, pairs, rates.person)
-    low, high = gaps.limits(level)
-    return {
-        index: {
-            "target": rates.cells[other].group,
-            "target_n": rates.people(other),
-            "difference": float(gaps.estimate[place]),
-            "difference_low": defined_or(float(low[place]), gaps.reason[place] or "no limit"),
-            "difference_high": defined_or(float(high[place]), gaps.reason[place] or "no limit"),
-        }
-        for place, (index, other) in enumerate(pairs)
-    }
-
-
-def _left_out_row(item: LeftOut, minimum: int) -> dict[str, Any]:
-    """A group that was not compared, with the reason in place of its numbers."""
-    if item.n < minimum:
-        state = State(TOO_FEW.code, f"fewer than {minimum} rows")
-    else:
-        state = State(ALONE.code, "nobody to compare with")
-    empty = {name: undefined(state.reason) for name in ("rate", "rate_after", "difference")}
-    return {"metric": item.metric, "group": item.group, "n": item.n, **empty, **state.cells()}
-
-
-def _after(rates: ComparedRates, change: Change, index: int) -> dict[str, Any]:
-    """What the change does to one cell."""
-    after = change.after
-    if after is None:
-        # the long reason stands below the table
-        why = "no distance" if change.distances.values is None else change.why_none
-        names = ("rate_after", "gained", "lost", "share_moved", "mean_shift", "largest_shift")
-        return {name: undefined(why) for name in names}
-    mass = float(after.gained[index] + after.lost[index])
-    return {
-        "rate_after": float(after.rates_after[index]),
-        "gained": float(after.gained[index]),
-        "lost": float(after.lost[index]),
-        "share_moved": float(mass / rates.contrasts.cell_rows[index]),
-        "mean_shift": float(after.cost[index] / mass) if mass > 0 else None,
-        "largest_shift": float(after.largest[index]) or None,
-        "tied": int(after.tied[index]),
-    }
-
-
-def _state(rates: ComparedRates, after: Moved | None, index: int) -> State:
-    is_reference = rates.cells[index].reference == index
-    if after is None:
-        return State("reference" if is_reference else "compared")
-    change = float(after.rates_after[index]) - rates.contrasts.rates[index]
-    code = "stays" if abs(change) < 1e-9 else "rises" if change > 0 else "falls"
-    return State(f"reference, {code}" if is_reference else code)
-
-
-def _details(
-    rates: ComparedRates, change: Change, test: GapTest | str, wanted: Wanted, allowed: Floats
-) -> dict[str, Any]:
-    """What charts and sentences need besides the table."""
-    distance = change.distances.values
-    return {
-        "criterion": rates.name,
-        "by": [part if isinstance(part, str) else ", ".join(map(str, part.values())) for part in rates.by],
-        "compared": rates.compared,
-        "equalities": rates.contrasts.size,
-        "p_value": undefined(test) if isinstance(test, str) else test.p_value,
-        "test": test if isinstance(test, str) else test.how,
-        **_size_of_change(change),
-        "intervals": _intervals(rates, change, test, wanted, allowed),
-        "routes": [] if change.projection is None else list(change.projection.routes),
-        "distance": _distance_details(change),
-        "bands": [] if change.after is None or distance is None else bands(rates, distance, change.after),
-        "histogram": [] if distance is None else histogram(rates, distance, change.after),
-        "tolerance": float(allowed.max()),
-        **({} if (allowed == allowed[0]).all() else {"tolerances": allowed.tolist()}),
-        **({} if not wanted.group_cost else {"group_cost": dict(wanted.group_cost)}),
-        "direction": wanted.direction,
-        "calibration": wanted.calibration,
-        "confidence_level": wanted.confidence_level,
-    }
-
-
-def _size_of_change(change: Change) -> dict[str, Any]:
-    """How many people move how far; undefined with the reason where there is no change."""
-    after, projection = change.after, change.projection
-    if after is None or projection is None:
-        missing = undefined(change.why_none)
-        return {**dict.fromkeys(("statistic", "moved", "mean_shift", "largest_shift"), missing), "tied": 0}
-    mean, largest = after.shifts
-    return {
-        "statistic": projection.statistic,
-        "moved": after.total,
-        "mean_shift": mean,
-        "largest_shift": largest,
-        "tied": after.shared,
-    }
-
-
-def _intervals(
-    rates: ComparedRates, change: Change, test: GapTest | str, wanted: Wanted, allowed: Floats
-) -> dict[str, Any]:
-    """Limits of the number moved, of N·P and of the mean shift; undefined with the reason where there are none."""
-    if change.after is None or change.cost is None or rates.person is not None:
-        return dict.fromkeys(LIMITS, undefined(change.why_none or "a person may have several rows"))
-    shown = not isinstance(test, str) and test.p_value <= 1 - wanted.confidence_level
-    limits = band(rates.contrasts.size, allowed, wanted.direction)
-    price = cost_factors(rates, wanted.group_cost)
-    asked = (wanted.confidence_level, shown, generator(wanted.seed, "transport size of change"))
-    found = change_intervals(rates.contrasts, change.cost, price, limits, asked)
-    if isinstance(found, str):
-        return dict.fromkeys(LIMITS, undefined(found))
-    return dict(zip(LIMITS, (*found.moved, *found.cost, *found.shift), strict=True))
-
-
-def _distance_details(change: Change) -> dict[str, Any]:
-    """What a move was measured by, and what it means for each feature in its own units."""
-    distances: Distances = change.distances
-    mean, largest = (0.0, 0.0) if change.after is None else change.after.shifts
-    return {
-        "kind": distances.kind,
-        "unit": distances.unit,
-        "movable": list(distances.movable),
-        "immutable": list(distances.immutable),
-        "shifts": [
-            {
-                "feature": part["feature"],
-                "mean": abs(part["change"]) * mean,
-                "largest": abs(part["change"]) * largest,
-            }
-            for part in distances.per_feature
-        ],
-    }

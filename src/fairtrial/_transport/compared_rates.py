@@ -16,26 +16,45 @@ from fairtrial._errors import Fault, InputError, NotApplicable, Set, Use, Words
 from fairtrial._metrics.groups import Group, Target, find_target
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import STRATIFIED
-from fairtrial._transport.criterion import WHO, check_roles, find_criterion, own_criterion
+from fairtrial._transport.criterion import WHO, check_roles, find_criterion
+from fairtrial._transport.moves import Moves
 from fairtrial._transport.score_cells import score_cells
 from fairtrial._transport.solver.rate_contrasts import (
     RateContrasts,
     disjoint_families,
-    from_matrices,
     overlapping_families,
 )
 
 MOST_CELLS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
-    """Who is to be compared."""
+Tolerance = float | Mapping[str, float] | Sequence[float]
 
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TransportRequest:
+    """What is to be equal between whom, what a move costs, and which gaps may stay."""
+
+    metric: object
     by: object
     target: object
-    strata: object
+    within: object
+    distance: object
+    moves: Moves
+    tolerance: Tolerance
+    direction: str
     minimum: int
+    confidence_level: float
+    seed: int
+    group_cost: Mapping[str, float] | None = None
+    argument: str = "metric"  # what the caller calls what is to be equal
+
+    @property
+    def tolerates(self) -> bool:
+        """Whether any gap is allowed."""
+        if isinstance(self.tolerance, int | float):
+            return self.tolerance > 0
+        return any(self.tolerance.values() if isinstance(self.tolerance, Mapping) else self.tolerance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +69,7 @@ class ComparedCell:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutGroup:
     """A group that is not compared, with its rows."""
 
     metric: str
@@ -68,7 +87,7 @@ class ComparedRates:
     rows: Rows
     name: str
     by: list[Any]
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[LeftOutGroup] = field(default_factory=list)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -102,21 +121,21 @@ class ComparedRates:
         return np.asarray(in_some_cell[self.contrasts.pattern])
 
 
-def find_rates(audit: Audit, criterion: object, between: Between, distance: object = None) -> ComparedRates:
+def find_rates(audit: Audit, request: TransportRequest) -> ComparedRates:
     """Check the criterion and the groups, fetch the rows once, or count them, and build the contrasts."""
-    found = find_criterion(criterion)
-    strata = _strata(audit, found.name, between.strata)
-    attributes, groups = _attributes_and_groups(audit, between.by)
-    reference = _reference(audit, between.target, attributes, groups)
-    check_roles(audit, found.metrics)
+    found = find_criterion(request.metric, request.argument)
+    strata = _strata(audit, found.name, request.within)
+    attributes, groups = _attributes_and_groups(audit, request.by)
+    reference = _reference(audit, request.target, attributes, groups)
+    check_roles(audit, found.metrics, request.argument)
     names = list(dict.fromkeys([*attributes, *strata]))
-    rows, count = score_cells(audit, distance, names, found.metrics, found.roles) or (
+    rows, count = score_cells(audit, request.distance, names, found.metrics, found.roles) or (
         audit.rows(
             attributes=names, metrics=found.metrics, roles=found.roles, units=audit.has("unit"), who=WHO
         ),
         None,
     )
-    families = _Families(rows, count, reference, between.minimum)
+    families = _Families(rows, count, reference, request.minimum)
     for metric in found.metrics:
         families.name = metric.name
         for words, inside in _within(rows, metric, strata):
@@ -132,40 +151,17 @@ def find_rates(audit: Audit, criterion: object, between: Between, distance: obje
     return ComparedRates(contrasts, decision, cells, rows, found.name, asked, families.left_out)
 
 
-def own_rates(audit: Audit, content: Mapping[str, Any]) -> ComparedRates:
-    """The rates of a criterion of one's own: each of its cells, and the contrasts between them."""
-    found = own_criterion(content)
-    check_roles(audit, found.metrics)
-    rows = audit.rows(metrics=found.metrics, roles=found.roles, units=audit.has("unit"), who=WHO)
-    decision = rows.roles["decision"].astype(np.uint8)
-    cells = np.column_stack([rows.given[metric.name] for metric in found.metrics]).astype(float)
-    names = [metric.label for metric in found.metrics]
-    try:
-        contrasts = from_matrices(cells, content["contrasts"], found.happened(rows, decision), names)
-    except ValueError as error:
-        fault = Fault(
-            "criterion",
-            f"do not fit: {error}",
-            subject="the criterion's cells and contrasts",
-            cure="Make them as many as the groups, in their order",
-        )
-        raise InputError(WHO, fault) from None
-    # a contrast of one's own has no single reference cell: each line stands for itself
-    lines = [ComparedCell(found.name, "", label, -1) for label in contrasts.names]
-    return ComparedRates(contrasts, decision, lines, rows, found.name, [])
-
-
-def _strata(audit: Audit, name: str, strata: object) -> list[str]:
-    if strata is None:
+def _strata(audit: Audit, name: str, within: object) -> list[str]:
+    if within is None:
         if name in STRATIFIED:
             cure = f"{name} compares within the strata of a column"
-            raise InputError(WHO, Fault("strata", "is missing", cure=cure))
+            raise InputError(WHO, Fault("within", "is missing", cure=cure))
         return []
-    listed = [strata] if isinstance(strata, str) else strata
+    listed = [within] if isinstance(within, str) else within
     if not isinstance(listed, list | tuple) or not all(isinstance(part, str) for part in listed):
-        raise InputError(WHO, Fault("strata", "must be a column or a list of columns", got=strata))
+        raise InputError(WHO, Fault("within", "must be a column or a list of columns", got=within))
     for part in listed:
-        audit.check_column(WHO, "strata", part)
+        audit.check_column(WHO, "within", part)
     return list(listed)
 
 
@@ -262,7 +258,7 @@ class _Families:
         self.rows, self.count, self.reference, self.minimum = rows, count, reference, minimum
         self.name = ""  # of the metric whose families are added
         self.kept: list[_Family] = []
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[LeftOutGroup] = []
 
     @property
     def size(self) -> int:
@@ -299,7 +295,7 @@ class _Families:
         if enough.size < 2:
             enough = enough[:0]
         self.left_out += [
-            LeftOut(family.metric, label, int(sizes[index]))
+            LeftOutGroup(family.metric, label, int(sizes[index]))
             for index, label in enumerate(labels)
             if index not in enough
         ]
@@ -359,5 +355,5 @@ def _check_families(families: _Families, attributes: Sequence[str]) -> None:
     if families.size > MOST_CELLS:
         required = f"are more than the {MOST_CELLS:,} that are compared at once"
         subject = f"{families.size:,} groups within strata"
-        fault = Fault("strata", required, subject=subject, cure="use coarser strata or groups")
+        fault = Fault("within", required, subject=subject, cure="use coarser strata or groups")
         raise NotApplicable(WHO, fault)

@@ -22,9 +22,17 @@ from fairtrial._transport.boundary import (
     TreeBoundary,
     read_boundary,
 )
-from fairtrial._transport.moves import DecidedRows, Distances, Moves
+from fairtrial._transport.moves import (
+    DecidedRows,
+    Distances,
+    Moves,
+    linear_way,
+    orientation,
+    predict_way,
+    score_way,
+    tree_way,
+)
 from fairtrial._transport.solver import distances as solver
-from fairtrial._transport.ways import linear_way, orientation, predict_way, score_way, tree_way
 
 WHO = "transport"
 

@@ -20,7 +20,7 @@ from fairtrial._options import Option
 from fairtrial._transport.result import TransportResult
 
 
-class Classifier(Protocol):
+class FittedModel(Protocol):
     """A fitted model that decides."""
 
     def predict(self, features: Any, /) -> Any: ...
@@ -50,18 +50,17 @@ def linear_rule(text: str) -> str | dict[str, Any]:
     return content
 
 
-Criterion = Annotated[
+RatesOrCriterion = Annotated[
     str | Metric | Mapping[str, Any] | Sequence[str | Metric | Mapping[str, Any]],
     Option(
-        "Which rates are to be equal: equal_opportunity, predictive_equality, equalized_odds, statistical_parity, "
-        "conditional_parity (with strata), accuracy_equality, fnr_parity, a metric such as fpr, or cells and contrasts "
-        "of one's own.",
-        must="the name of a criterion, such as equal_opportunity, or of a metric, cells and contrasts of your own, or "
-        "a list of these",
+        "Which rates are to be equal: a metric, such as fpr, or several; or a criterion, such as equal_opportunity, "
+        "equalized_odds, statistical_parity, or conditional_parity (with within).",
+        must="the name of a metric, such as fpr, or of a criterion, such as equal_opportunity, a metric of your own, "
+        "or a list of these",
     ),
 ]
 Distance = Annotated[
-    str | Role | Mapping[str, Any] | Classifier | Callable[..., Any] | None,
+    str | Role | Mapping[str, Any] | FittedModel | Callable[..., Any] | None,
     Option(
         "How far a person is from the other decision: score (the default), log-odds, a column, a linear rule "
         "(coefficients and intercept; on the command line a .json file), a fitted classifier or a predict function.",
@@ -92,15 +91,6 @@ AllowedGap = Annotated[
         must="a number of at least 0 and below 1, a table of metrics or groups and such numbers, or a list of them",
     ),
 ]
-GroupCost = Annotated[
-    Mapping[str, float] | None,
-    Option(
-        "What a unit of distance costs in a group, such as Caucasian=2; 1 in the others.",
-        many=True,
-        form=options.named_number,
-        must="a table of groups and numbers above 0",
-    ),
-]
 Direction = Annotated[
     Literal["differs", "above", "below"],
     Option("Whether gaps to both sides of the reference group have to go, or only those above or below."),
@@ -113,23 +103,12 @@ ReferenceGroup = Annotated[
         must=A_GROUP,
     ),
 ]
-Strata = Annotated[
-    str | Sequence[str] | None,
-    Option("Compare within the strata of these columns.", many=True, counts_by="strata"),
-]
-Calibration = Annotated[
-    Literal["pooled", "paper"],
-    Option("'paper' is the article's p-value, which does not hold its level for discrete scores."),
-]
-Bandwidth = Annotated[float | None, Option("Of the article's p-value.", above=0)]
 Norm = Annotated[Literal["l1", "l2", "linf"], Option("How a move of several features is measured.")]
 Units = Annotated[
     Literal["model", "standard"] | None,
     Option("Whether features are measured as the model sees them or in standard deviations."),
 ]
 Immutable = Annotated[str | Sequence[str], Option("Features that may not move.", many=True)]
-Discrete = Annotated[str | Sequence[str], Option("Features that jump, together, at step_cost.", many=True)]
-StepCost = Annotated[float | None, Option("What changing the discrete features costs.", above=0)]
 Minimum = Annotated[int, Option("Groups with fewer members are listed as not compared.", least=1)]
 
 
@@ -147,72 +126,55 @@ Minimum = Annotated[int, Option("Groups with fewer members are listed as not com
 )
 def transport(
     audit: Audit,
-    criterion: Criterion,
+    metric: RatesOrCriterion,
     *,
     by: a.By = None,
-    distance: Distance = None,
+    target: ReferenceGroup = None,
+    within: a.Within = None,
     tolerance: AllowedGap = 0.0,
     direction: Direction = "differs",
-    target: ReferenceGroup = None,
-    strata: Strata = None,
-    calibration: Calibration = "pooled",
-    bandwidth: Bandwidth = None,
+    distance: Distance = None,
     norm: Norm = "l2",
     units: Units = None,
     immutable: Immutable = (),
-    discrete: Discrete = (),
-    step_cost: StepCost = None,
-    group_cost: GroupCost = None,
     minimum: Minimum = MINIMUM_SIZE,
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
 ) -> TransportResult:
     """The smallest change of decisions that would make a criterion hold, and whether the gap is more than chance.
 
-    Several attributes are compared at once; groups that are listed must be disjoint. A criterion of one's own is
-    ``{"cells": […], "contrasts": […], "event": role.decision}``. For models, `norm`, `units`, `immutable`, `discrete`
-    and `step_cost` say what a move costs.
+    Several attributes are compared at once; groups that are listed must be disjoint. For models, `norm`, `units` and
+    `immutable` say what a move costs.
 
     Parameters
     ----------
     audit : Audit
         The data and their roles.
-    criterion : str or Metric or dict or list
-        Which rates are to be equal: equal_opportunity, predictive_equality, equalized_odds,
-        statistical_parity, conditional_parity (with strata), accuracy_equality, fnr_parity, a metric such
-        as fpr, or cells and contrasts of one's own.
+    metric : str or Metric or dict or list
+        Which rates are to be equal: a metric, such as fpr, or several; or a criterion, such as
+        equal_opportunity, equalized_odds, statistical_parity, or conditional_parity (with within).
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
-    distance : str or Role or dict or Classifier or callable or None, default None
-        How far a person is from the other decision: score (the default), log-odds, a column, a linear
-        rule (coefficients and intercept; on the command line a .json file), a fitted classifier or a
-        predict function.
+    target : dict or None, default None
+        The reference group, such as race=Caucasian; default: the largest.
+    within : str or list or None, default None
+        Columns people must be alike in, such as job and grade: gaps are compared within them.
     tolerance : float or dict or list, default 0.0
         The rates may differ by this much, such as 0.05; by metric or group, such as tpr=0.05,fpr=0.02
         (others not at all); or a list, one for each equality in the order of the table.
     direction : {'differs', 'above', 'below'}, default 'differs'
         Whether gaps to both sides of the reference group have to go, or only those above or below.
-    target : dict or None, default None
-        The reference group, such as race=Caucasian; default: the largest.
-    strata : str or list or None, default None
-        Compare within the strata of these columns.
-    calibration : {'pooled', 'paper'}, default 'pooled'
-        'paper' is the article's p-value, which does not hold its level for discrete scores.
-    bandwidth : float or None, default None
-        Of the article's p-value.
+    distance : str or Role or dict or FittedModel or callable or None, default None
+        How far a person is from the other decision: score (the default), log-odds, a column, a linear
+        rule (coefficients and intercept; on the command line a .json file), a fitted classifier or a
+        predict function.
     norm : {'l1', 'l2', 'linf'}, default 'l2'
         How a move of several features is measured.
     units : {'model', 'standard'} or None, default None
         Whether features are measured as the model sees them or in standard deviations.
     immutable : str or list, default ()
         Features that may not move.
-    discrete : str or list, default ()
-        Features that jump, together, at step_cost.
-    step_cost : float or None, default None
-        What changing the discrete features costs.
-    group_cost : dict or None, default None
-        What a unit of distance costs in a group, such as Caucasian=2; 1 in the others.
     minimum : int, default 30
         Groups with fewer members are listed as not compared.
     confidence_level : float, default 0.95
@@ -234,12 +196,13 @@ def transport(
     >>> round(result.people_moved), [f"{line['rate']:.1%} to {line['rate_after']:.1%}" for line in result.estimates]
     (349, ['44.8% to 35.0%', '23.5% to 35.0%'])
     """
-    from fairtrial._transport.answer import Wanted, answer, check_calibration
-    from fairtrial._transport.compared_rates import Between
-    from fairtrial._transport.moves import Moves, feature_lists
+    from fairtrial._transport.answer import answer
+    from fairtrial._transport.compared_rates import TransportRequest
+    from fairtrial._transport.moves import Moves, feature_list
 
-    wanted = Wanted(tolerance, direction, calibration, bandwidth, minimum, confidence_level, seed, group_cost)
-    check_calibration(wanted, audit.has("unit"))
-    named = feature_lists(immutable=immutable, discrete=discrete)
-    moves = Moves(norm=norm, units=units, step_cost=step_cost, **named)
-    return answer(audit, criterion, Between(by, target, strata, minimum), (distance, moves), wanted)
+    request = TransportRequest(
+        metric=metric, by=by, target=target, within=within, distance=distance,
+        moves=Moves(norm=norm, units=units, immutable=feature_list("immutable", immutable)), tolerance=tolerance,
+        direction=direction, minimum=minimum, confidence_level=confidence_level, seed=seed,
+    )  # fmt: skip
+    return answer(audit, request)

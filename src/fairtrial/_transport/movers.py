@@ -1,4 +1,4 @@
-"""The smallest change and who moves: the plan, its sums, bands of distance, a histogram of signed distances."""
+"""The smallest change and who moves: the plan, its sums, bands of distance, a histogram, and the rows behind it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial._audit.frames import to_native
 from fairtrial._transport.compared_rates import ComparedRates
 from fairtrial._transport.moves import Distances
-from fairtrial._transport.solver.nearest import Nearest
 from fairtrial._transport.solver.projection import Projection, project, transport_plan
-from fairtrial._transport.solver.rate_contrasts import band
+from fairtrial._transport.solver.rate_contrasts import Nearest, band
 
 Floats = NDArray[np.float64]
 _MOST_HISTOGRAM_ROWS = 4000
@@ -43,7 +43,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Change:
+class SmallestChange:
     """The smallest change, or the reason why there is none."""
 
     distances: Distances
@@ -55,18 +55,18 @@ class Change:
 
 def smallest_change(
     rates: ComparedRates, distances: Distances, allowed: Floats, direction: str, price: Floats | None = None
-) -> Change:
+) -> SmallestChange:
     """The cheapest plan under these distances, at each row's price, that brings the gaps within what is allowed."""
     if distances.values is None:
-        return Change(distances, None, None, distances.why_none or "")
+        return SmallestChange(distances, None, None, distances.why_none or "")
     cost = distances.values if price is None else distances.values * price
     limits = band(rates.contrasts.size, allowed, direction)
     projection = project(rates.contrasts, cost, *limits)
     if projection.infeasible is not None:
         why = f"no move makes the criterion hold: {projection.infeasible}"
-        return Change(distances, projection, None, why, cost)
+        return SmallestChange(distances, projection, None, why, cost)
     plan = transport_plan(rates.contrasts, cost, projection)
-    return Change(distances, projection, moved(rates, distances.values, plan), cost=cost)
+    return SmallestChange(distances, projection, moved(rates, distances.values, plan), cost=cost)
 
 
 def moved(rates: ComparedRates, distance: Floats, plan: Floats) -> Moved:
@@ -176,3 +176,109 @@ def _quantiles(signed: Floats, counted: NDArray[np.int64]) -> list[float]:
     places = [share * (rows.size - 1) for share in (0.005, 0.995)]
     ends = [(rows.at(int(place)), rows.at(min(int(place) + 1, rows.size - 1))) for place in places]
     return [low + (place % 1) * (high - low) for place, (low, high) in zip(places, ends, strict=True)]
+
+
+# -- Who moves, from where to where: the rows of the plan, and the measure of Proposition 3 that it makes.
+# Smaller changes of a feature than this share of what it is are rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedRows:
+    """The compared rows, how much of each moves, and the way of those that do."""
+
+    rows: NDArray[np.intp]  # compared rows, by their place among the audit's
+    group: NDArray[np.intp]  # which of `labels` each is in
+    labels: tuple[str, ...]
+    decision: NDArray[np.uint8]
+    share: Floats
+    distance: Floats
+    features: tuple[str, ...]
+    start: Floats  # of the rows that move, in their order
+    end: Floats
+
+    @property
+    def moving(self) -> NDArray[np.intp]:
+        """Places, among the compared rows, of those that move at all."""
+        return np.flatnonzero(self.share > 0)
+
+    def to_frame(self, backend: str) -> Any:
+        """One line for each row that moves; features that change for nobody are left out."""
+        here = self.moving
+        changes = np.abs(self.end - self.start) > ROUNDING * np.maximum(1.0, np.abs(self.start))
+        table: dict[str, Any] = {
+            "row": self.rows[here].tolist(),
+            "group": [self.labels[place] for place in self.group[here]],
+            "decision": self.decision[here].tolist(),
+            "decision_after": (1 - self.decision[here]).tolist(),
+            "share": self.share[here].tolist(),
+            "distance": self.distance[here].tolist(),
+            "changes": [
+                ", ".join(name for name, moved in zip(self.features, line, strict=True) if moved)
+                for line in changes
+            ],
+        }
+        for place in np.flatnonzero(changes.any(axis=0)):
+            name = self.features[place]
+            table[name] = self.start[:, place].tolist()
+            table[f"{name} after"] = self.end[:, place].tolist()
+        return to_native(table, backend, _kinds(table))
+
+    def distribution(self, backend: str) -> Any:
+        """Every compared row where it stays, with 1 − share, and where it moves to, with its share."""
+        here = self.moving
+        every = np.arange(self.rows.size)
+        stays = every[self.share < 1]
+        place = np.concatenate([stays, here])
+        moved = np.concatenate([np.zeros(stays.size, bool), np.ones(here.size, bool)])
+        weight = np.where(moved, self.share[place], 1.0 - self.share[place])
+        table: dict[str, Any] = {
+            "row": self.rows[place].tolist(),
+            "group": [self.labels[part] for part in self.group[place]],
+            "decision": np.where(moved, 1 - self.decision[place], self.decision[place]).tolist(),
+            "weight": weight.tolist(),
+            "moved": moved.tolist(),
+        }
+        for column, name in enumerate(self.features):
+            table[f"{name} after"] = [None] * stays.size + self.end[:, column].tolist()
+        return to_native(table, backend, _kinds(table))
+
+
+def _kinds(table: dict[str, Any]) -> dict[str, str]:
+    known = {
+        "row": "count",
+        "group": "text",
+        "decision": "count",
+        "decision_after": "count",
+        "changes": "text",
+    }
+    return {name: {**known, "moved": "flag"}.get(name, "number") for name in table}
+
+
+def moved_rows(rates: ComparedRates, distances: Distances, after: Moved) -> MovedRows:
+    """The rows behind a plan, with their ways where the boundary tells them."""
+    assert distances.values is not None
+    rows = np.flatnonzero(rates.compared_rows)
+    share = after.plan[rows]
+    moving = rows[share > 0]
+    features: tuple[str, ...] = ()
+    start = end = np.zeros((moving.size, 0))
+    if distances.destination is not None:
+        ways = distances.destination(moving)
+        features, start, end = ways.columns, ways.start, ways.end
+    labels, group = _groups(rates, rows)
+    return MovedRows(
+        rows, group, labels, rates.decision[rows], share, distances.values[rows], features, start, end
+    )
+
+
+def _groups(rates: ComparedRates, rows: NDArray[np.intp]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """The groups that each row is compared in, joined where they are several."""
+    inside = rates.contrasts.cells > 0
+    named = [
+        " and ".join(dict.fromkeys(cell.group for cell, here in zip(rates.cells, line, strict=True) if here))
+        for line in inside
+    ]
+    labels = tuple(dict.fromkeys(named))
+    place = np.array([labels.index(name) for name in named], dtype=np.intp)
+    return labels, place[rates.contrasts.pattern[rows]]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairtrial._results.charts.picture import Picture
-    from fairtrial._transport.moved_rows import MovedRows
+    from fairtrial._transport.movers import MovedRows
 
 TOO_FEW = StateKind("too few", words="not compared", compared=False)
 ALONE = StateKind("alone", words="not compared", compared=False)

@@ -13,8 +13,12 @@ from fairtrial._errors import Note
 from fairtrial._results.column import Verdict, reason, scalar
 from fairtrial._results.text import counted
 from fairtrial._transport.compared_rates import ComparedRates
-from fairtrial._transport.movers import Change
+from fairtrial._transport.movers import SmallestChange
 from fairtrial._transport.solver.gap_test import GapTest
+
+ABOUT_THE_GAP = Note(
+    "about-the-gap", "The p-value is about the gap in the rates, not about the size of the change."
+)
 
 
 def question_words(rates: ComparedRates) -> str:
@@ -92,9 +96,9 @@ def _change_words(details: dict[str, Any]) -> str:
     return f"the smallest change moves {moved} of {people} across the boundary, on average by {by}"
 
 
-def notes(rates: ComparedRates, change: Change, calibration: str, minimum: int) -> list[Note]:
+def notes(rates: ComparedRates, change: SmallestChange, minimum: int) -> list[Note]:
     """What a reader must know of the test, the change and the groups."""
-    found = [*change.distances.notes, _about_the_test(calibration), *_about_the_change(rates, change)]
+    found = [*change.distances.notes, ABOUT_THE_GAP, *_about_the_change(rates, change)]
     if rates.left_out:
         groups, alone = "groups were", "their"
         if len(rates.left_out) == 1:
@@ -163,19 +167,7 @@ def _about_references(rates: ComparedRates) -> list[Note]:
     return [Note("several-references", text)]
 
 
-def _about_the_test(calibration: str) -> Note:
-    if calibration == "paper":
-        return Note(
-            "paper-calibration",
-            "The article's p-value: it does not hold its level for discrete scores and depends on the units of the "
-            "distance.",
-        )
-    return Note(
-        "about-the-gap", "The p-value is about the gap in the rates, not about the size of the change."
-    )
-
-
-def _about_the_change(rates: ComparedRates, change: Change) -> list[Note]:
+def _about_the_change(rates: ComparedRates, change: SmallestChange) -> list[Note]:
     """Why there is none, who shares its last places, and who cannot move."""
     distance = change.distances.values
     if distance is None:

@@ -295,7 +295,7 @@ def _risk_score(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     questions: Questions = [
         ("measure", {"metrics": ["fpr", "fnr", "ppv"], "title": "What are the error rates?"}),
         ("flag", {"metric": "fpr", "depth": _depth(audit)}),
-        ("transport", {"criterion": "equalized_odds", "by": audit.groups[0]}),
+        ("transport", {"metric": "equalized_odds", "by": audit.groups[0]}),
     ]
     if audit.has("score"):
         calibration = {

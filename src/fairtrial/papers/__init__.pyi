@@ -1,2 +1,4 @@
 # The papers' rooms: what `fairtrial.papers.X` finds, on first use.
 from . import conditional_bias_scan as conditional_bias_scan
+from . import shapley_rawls as shapley_rawls
+from . import transport as transport

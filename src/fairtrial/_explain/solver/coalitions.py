@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from fairtrial._explain.solver.coalition_products import Decisions, linear_forms, row_products, weighted_sums
 from fairtrial._explain.solver.esl import Floats, Masks
-from fairtrial._explain.solver.group_forms import LEAST_DF, QUARTER, GroupForms, group_variance
-from fairtrial._explain.solver.influence import Spread, combine
+from fairtrial._explain.solver.influence import LEAST_DF, QUARTER, GroupForms, Spread, combine, group_variance
 
 Codes = NDArray[np.int64]
 

@@ -2,7 +2,7 @@
 
 Amri-Jouidel, Kemel and Mussard, "Shapley meets Rawls", Sections 3.2 and 4.1 and Appendix B.1. With v(S) the pooled
 rate of the groups in S over a baseline, two groups have φ_1 − φ_2 = b_1·(p_1 − p_2)/baseline, so the test of equal
-φ is that of equal rates: b_1 and the baseline cancel. The paper's own pooled test and interval are kept by name.
+φ is that of equal rates: b_1 and the baseline cancel.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from fairtrial._explain.solver.esl import (
     coefficients,
     tensor_coefficients,
 )
-from fairtrial._inference.rates.proportions import normal_quantile
 
 
 class WaldTest(NamedTuple):
@@ -31,27 +30,6 @@ class WaldTest(NamedTuple):
     statistic: float
     df: int
     p_value: float
-
-
-def pooled_z(k1: float, n1: float, k2: float, n2: float) -> tuple[float, float]:
-    """Z of Proposition B.1 and its two-sided p-value; 0 and 1 when everybody or nobody succeeds."""
-    pooled = (k1 + k2) / (n1 + n2)
-    variance = pooled * (1.0 - pooled) * (1.0 / n1 + 1.0 / n2)
-    if variance <= 0:
-        return 0.0, 1.0
-    z = (k1 / n1 - k2 / n2) / np.sqrt(variance)
-    return float(z), float(2.0 * special.ndtr(-abs(z)))
-
-
-def paper_interval(k1: float, n1: float, k2: float, n2: float, level: float) -> tuple[float, float]:
-    """The paper's interval for the gap, with the variance pooled as if the null were true.
-
-    It is kept to reproduce the paper's tables; away from the null it does not hold its level.
-    """
-    pooled = (k1 + k2) / (n1 + n2)
-    half = normal_quantile(level) * np.sqrt(pooled * (1.0 - pooled) * (1.0 / n1 + 1.0 / n2))
-    gap = k1 / n1 - k2 / n2
-    return float(gap - half), float(gap + half)
 
 
 def linear_wald(matrix: Floats, rates: Floats, variances: Floats) -> WaldTest | None:

@@ -1,4 +1,4 @@
-"""Is the gap chance? The p-value of the projection, pooled (default) or as in the article.
+"""Is the gap chance? The p-value of the gap by a quadratic form that holds its level.
 
 Theorem 1: N·P ⇒ ½ VᵀS⁻¹V with V ~ N(0, Σ). The article estimates S from the density of the signed distance at
 the boundary, which does not exist for discrete scores; its test then misses its level, and moves when the
@@ -16,18 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 import numpy as np
 from scipy.special import chdtri, gammaincc, ndtr
 
 from fairtrial._inference.compare.choose_gaps import make_gaps
 from fairtrial._inference.compare.gaps import Gaps
+from fairtrial._inference.compare.linear_gaps import LinearGaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
+from fairtrial._inference.evidence.unit_sums import UnitSums
 from fairtrial._inference.joint.weighted_chi2 import SMALLEST_P, quadratic_form_weights, weighted_chi2_sf
 from fairtrial._transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
-_BOUND_DRAWS = 20_000
 # With fewer events or non-events a contrast that does not make all rates equal has no test.
 _FEWEST_EXPECTED = 5.0
 # With as many expected everywhere the limit law is within a tenth of the level, down to .0001.
@@ -78,7 +78,7 @@ def gap_covariance(problem: RateContrasts, rates: Floats) -> Floats:
     return covariance / problem.rows
 
 
-def _kernel_mass(problem: RateContrasts, distance: Floats, bandwidth: float) -> Floats:
+def kernel_mass(problem: RateContrasts, distance: Floats, bandwidth: float) -> Floats:
     """Σ K(d/h) over the rows of each pattern."""
     with np.errstate(over="ignore"):
         kernel = np.exp(-0.5 * (distance / bandwidth) ** 2) / np.sqrt(2 * np.pi)
@@ -109,7 +109,7 @@ def balanced_form(problem: RateContrasts, distance: Floats | None) -> Floats:
     weight = share / share.sum()
     spread = _spread(problem, distance)
     if distance is not None and 0.0 < spread < np.inf:
-        near = _kernel_mass(problem, distance, 1.06 * spread * problem.rows**-0.2) * compared
+        near = kernel_mass(problem, distance, 1.06 * spread * problem.rows**-0.2) * compared
         if near.sum() > 0:
             weight = (weight + near / near.sum()) / 2
     return np.asarray((problem.phi.T * weight) @ problem.phi)
@@ -327,52 +327,37 @@ def _smallest_expected(problem: RateContrasts, rates: Floats) -> float:
     return float((problem.cell_rows[compared] * share).min())
 
 
-def article_test(
-    problem: RateContrasts,
-    distance: Floats,
-    projected: float,
-    bandwidth: float,
-    direction: str,
-    seed: int = 0,
-) -> GapTest:
-    """Sections 3.2, 4.2 and 5.2 as published: N·P against its estimated limit law.
-
-    Does not hold its level for discrete scores, and depends on the units of the distance.
-    """
-    # Ŝ of Section 5.2 with the Gaussian kernel, which is symmetric, so unsigned distances do
-    near = _kernel_mass(problem, distance, bandwidth) / (problem.rows * bandwidth)
-    form = np.asarray((problem.phi.T * near) @ problem.phi)
-    # Σ as the article estimates it (Lemma A2): the empirical covariance, each cell at its own rate
-    covariance = gap_covariance(problem, problem.rates)
-    try:
-        weights = quadratic_form_weights(form, covariance)
-    except np.linalg.LinAlgError:
-        raise ArithmeticError(
-            f"the article's matrix S cannot be estimated with bandwidth {bandwidth:.4g}: too few rows are that "
-            "near the decision boundary"
-        ) from None
-    if direction == "differs":
-        p = weighted_chi2_sf(2 * projected, weights)
-    elif problem.size == 1:
-        p = 0.5 * weighted_chi2_sf(2 * projected, weights) if projected > 0 else 1.0
-    else:
-        p = _bound_tail(form, covariance, projected, seed)
-    return GapTest(p, projected, "the article's limit law", weights)
+# -- The test of gaps where one person may have several rows: by persons' sums, as measure, certify and flag
+# have it.
+def person_gaps(
+    problem: RateContrasts, pairs: Sequence[tuple[int, int]], person: Integers | None
+) -> Gaps | LinearGaps:
+    """The same where one person may have several rows: `person` numbers them; None where each has one."""
+    if person is None:
+        return pair_gaps(problem, pairs)
+    ones, event = np.ones(person.size), problem.event.astype(np.float64)
+    sums = UnitSums.of_rows(person, problem.pattern, ones, event, len(problem.cells))
+    if sums.counted:
+        return pair_gaps(problem, pairs)
+    inside = problem.cells.T > 0
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    return LinearGaps(sums, Comparison(inside[first], inside[second]))
 
 
-def _bound_tail(form: Floats, covariance: Floats, projected: float, seed: int) -> float:
-    """P(max_{γ ≥ 0} γᵀV − ½γᵀSγ ≥ N·P) of Theorem 2, by drawing V and trying every set of active γ."""
-    size = len(form)
-    if size > 10:
-        raise ArithmeticError(
-            f"the article's one-sided bound is offered up to 10 equalities, here are {size}"
-        )
-    draws = np.random.default_rng(seed).multivariate_normal(np.zeros(size), covariance, size=_BOUND_DRAWS)
-    best = np.zeros(_BOUND_DRAWS)
-    for count in range(1, size + 1):
-        for chosen in combinations(range(size), count):
-            part = draws[:, chosen]
-            gamma = np.linalg.solve(form[np.ix_(chosen, chosen)], part.T).T
-            value = 0.5 * np.einsum("ij,ij->i", part, gamma)
-            best = np.maximum(best, np.where((gamma >= 0).all(axis=1), value, 0.0))
-    return float((1 + (best >= projected).sum()) / (1 + _BOUND_DRAWS)) if projected > 0 else 1.0
+def person_test(
+    problem: RateContrasts, person: Integers, tolerance: Floats, direction: str
+) -> GapTest | None:
+    """The test of the gaps where persons have several rows; None where every person has one."""
+    pairs = pairs_of(problem)
+    if pairs is None:
+        raise ArithmeticError("a contrast of more than two rates has no test where persons have several rows")
+    gaps = person_gaps(problem, pairs, person)
+    if not isinstance(gaps, LinearGaps):
+        return None
+    why = next((reason for reason in gaps.reason if reason is not None), None)
+    if why is not None:
+        raise ArithmeticError(why)
+    if problem.size == 1 or direction != "differs" or tolerance.any():
+        return smallest(pair_tests(gaps, tolerance, direction))
+    joint = gaps.joint()
+    return GapTest(joint.p_value, joint.statistic / 2, f"all gaps at once, persons' sums: {joint.rule}")

@@ -6,7 +6,7 @@ the margin share it equally, which makes the plan independent of the row order.
 
 Routes: cells that are disjoint need no linear program (all rates meet at one common rate, or within a band of
 the reference's); a single contrast is a sort by distance per gain (the article's Algorithm 1, which however
-returns 0 when a useful row lies on the boundary); overlapping cells go to `bucket_refinement`.
+returns 0 when a useful row lies on the boundary); overlapping cells go to `refine`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial._transport.solver.bucket_refinement import Limits, refine
-from fairtrial._transport.solver.common_rate import CellMoves, common_rate
-from fairtrial._transport.solver.nearest import Nearest
-from fairtrial._transport.solver.rate_contrasts import Floats, Integers, RateContrasts
+from fairtrial._transport.solver.programs import CellMoves, Limits, common_rate, refine
+from fairtrial._transport.solver.rate_contrasts import Floats, Integers, Nearest, RateContrasts
 
 _Solved = tuple[float, str, str | None]  # cost, route, why it cannot be done
 

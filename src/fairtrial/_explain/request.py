@@ -1,4 +1,4 @@
-"""What explain is asked, in one piece."""
+"""The request of explain, and what it means for where a coalition's decisions come from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairtrial._explain.readiness import is_ready
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import Role
 from fairtrial._work import Progress
@@ -30,7 +29,7 @@ _MEANING = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Wanted:
+class ExplainRequest:
     """The arguments of explain, and what they mean for where a coalition's decisions (or scores) come from."""
 
     metric: Metric
@@ -38,20 +37,20 @@ class Wanted:
     features: Any
     sensitive: str | None
     test: Any
-    reference: Mapping[str, Any] | None
+    target: Mapping[str, Any] | None
     model: Any
     coalitions: Any
     averaged: str
     background: int | None
     allocation: Any
-    baseline: str | float
     budget: int | None
-    favourable: str | None
-    interval: str
     confidence_level: float
     seed: int
     jobs: int | None
     progress: Callable[[Progress], None] | None
+    baseline: str | float = "random"  # what rates are divided by
+    better: str | None = None  # the side of the metric that is good for people, where the audit does not say
+    gaps: Any = None  # how the gaps of pairs are inferred; as certify does unless said
 
     @property
     def scores(self) -> bool:
@@ -93,3 +92,25 @@ class Wanted:
         """What leaving a feature out means here."""
         outputs = "scores" if self.scores else "decisions"
         return _MEANING["imitated" if self.imitates else self.kind].format(outputs=outputs)
+
+
+# -- Whether what the caller brought can be asked as it is, or has to be fitted here.
+def is_ready(model: Any) -> bool:
+    """Whether the caller brought a system that needs no fitting."""
+    if model is None or isinstance(model, str | type):
+        return False
+    return is_fitted(model) if hasattr(model, "get_params") else callable(getattr(model, "predict", model))
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether the caller brought a fitted model."""
+    if model is None or isinstance(model, str):
+        return False
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except (NotFittedError, TypeError):
+        return False
+    return True
