@@ -12,24 +12,22 @@ import numpy as np
 from fairtrial._audit.audit import Audit
 from fairtrial._errors import Note
 from fairtrial._improve.arguments import Wanted
-from fairtrial._improve.candidates.adapters import identity
-from fairtrial._improve.candidates.contest import Contest
-from fairtrial._improve.candidates.preparation import Prepared, prepare
-from fairtrial._improve.candidates.stated import Stated
-from fairtrial._improve.candidates.utilities import Area, Worth
+from fairtrial._improve.candidates import identity
 from fairtrial._improve.claim_tests import MARGINS
-from fairtrial._improve.estimate_rows import estimates_of, is_rate
-from fairtrial._improve.result import ImproveResult
-from fairtrial._improve.rule_card import card_of, listed
-from fairtrial._improve.search_log import log_of, seconds_of
-from fairtrial._improve.sentences import null_of, question_of, verdict_of
-from fairtrial._improve.solver.all_splits import (
+from fairtrial._improve.combining import (
     ASSUMES,
     Corner,
     combine_p_values,
     splits_against_manipulation,
     staircase,
 )
+from fairtrial._improve.contest import Contest
+from fairtrial._improve.details import card_of, estimates_of, is_rate, listed
+from fairtrial._improve.preparation import Prepared, prepare
+from fairtrial._improve.request import Stated
+from fairtrial._improve.result import ImproveResult
+from fairtrial._improve.search_log import log_of, seconds_of
+from fairtrial._improve.sentences import null_of, question_of, verdict_of
 from fairtrial._improve.splits import (
     FEWEST,
     Settings,
@@ -39,6 +37,7 @@ from fairtrial._improve.splits import (
     run_challenge,
     run_splits,
 )
+from fairtrial._improve.worth import Area, Worth
 from fairtrial._options import recorded
 from fairtrial._results.text import counted
 from fairtrial._work.sameness import sameness

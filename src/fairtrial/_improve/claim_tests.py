@@ -10,23 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._improve.candidates.contest import Contest, Decided
-from fairtrial._improve.candidates.utilities import Area, Worth, evaluate
-from fairtrial._improve.payoff import Payoff
-from fairtrial._improve.sampled_levels import Compared, Sampled, Tested
-from fairtrial._improve.solver.area import AreaComponent, area_component
-from fairtrial._improve.solver.improvement import (
+from fairtrial._improve.arguments import Payoff
+from fairtrial._improve.components import (
+    AreaComponent,
     Component,
     MarginKind,
     Pair,
     Part,
     accuracy_components,
+    area_component,
     gap_of,
     log_levels,
     paper_fairness_component,
     smooth_fairness_components,
     worst_pair,
 )
+from fairtrial._improve.contest import Contest, Decided
+from fairtrial._improve.sampled_levels import Compared, Sampled, Tested
+from fairtrial._improve.worth import Area, Worth, evaluate
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Levels, adverse_levels, bootstrap_levels
 
 

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._improve.candidates.contest import Contest, Decided
-from fairtrial._improve.solver.improvement import Pair, Part
+from fairtrial._improve.components import Pair, Part
+from fairtrial._improve.contest import Contest, Decided
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Levels, bootstrap_levels
 
 Floats = NDArray[np.float64]

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fairtrial._errors import Fault, InputError
-from fairtrial._improve.candidates.adapters import FixedRule
-from fairtrial._improve.candidates.constraints import check_permissible, check_rule
-from fairtrial._improve.candidates.contest import Candidate, Contest, Decided
-from fairtrial._improve.candidates.rules import Floats, Index, Rule
-from fairtrial._improve.candidates.stated import Stated
+from fairtrial._improve.candidates import FixedRule
 from fairtrial._improve.claim_tests import ClaimTest, examine, gap_levels, status_quo_pairs
+from fairtrial._improve.combining import Aggregation, combine_p_values, split_level, split_thresholds
+from fairtrial._improve.components import Pair
+from fairtrial._improve.constraints import check_permissible, check_rule
+from fairtrial._improve.contest import Candidate, Contest, Decided
+from fairtrial._improve.request import Stated
+from fairtrial._improve.rules import Floats, Index, Rule
 from fairtrial._improve.sampled_levels import Compared
 from fairtrial._improve.search import (
     Found,
@@ -27,8 +29,6 @@ from fairtrial._improve.search import (
     sure_enough,
     variants_of,
 )
-from fairtrial._improve.solver.all_splits import Aggregation, combine_p_values, split_level, split_thresholds
-from fairtrial._improve.solver.improvement import Pair
 from fairtrial._work import Arrays, Progress, Task, generator, map_batches
 
 # Levels at which the Δ-surface is kept, besides α

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairtrial._errors import Fault, NotApplicable
-from fairtrial._improve.candidates.contest import Contest, OneRule
-from fairtrial._improve.candidates.rules import Floats, Index, Rule, capacity_threshold
-from fairtrial._improve.candidates.scorers import Linear
-from fairtrial._improve.candidates.utilities import evaluate
-from fairtrial._improve.solver.milp import LinearRule, Program, Sample, best_linear_rule
+from fairtrial._improve.contest import Contest, OneRule
+from fairtrial._improve.milp import LinearRule, Program, Sample, best_linear_rule
+from fairtrial._improve.rules import Floats, Index, Rule, capacity_threshold
+from fairtrial._improve.scorers import Linear
+from fairtrial._improve.worth import evaluate
 from fairtrial._metrics.metric import Metric
 
 MAX_COLUMNS = 6

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from fairtrial._improve.candidates.contest import Contest
-from fairtrial._improve.candidates.utilities import Revenue, Worth, evaluate
-from fairtrial._improve.payoff import Payoff
+from fairtrial._improve.arguments import Payoff, Wanted
+from fairtrial._improve.contest import Contest
+from fairtrial._improve.result import ImproveResult
 from fairtrial._improve.splits import TestedSplits, gaps
+from fairtrial._improve.worth import Revenue, Worth, evaluate
 from fairtrial._results.column import defined_or, undefined
 
 NOBODY = "nobody to average"
@@ -90,3 +91,51 @@ def _test(tested: TestedSplits, k: int, which: list[int]) -> dict[str, Any]:
         "p_value": p_value if enough else undefined("fewer than 10 people behind a level"),
         "p_delta_method": undefined("no spread") if math.isnan(delta) else delta,
     }
+
+
+# -- The card of a rule to take away: where it comes from, what was shown of it, and its limits.
+REFITTED = (
+    "This rule was fitted on all rows after the test. What was tested are the rules that the same search fitted on "
+    "part of them; the levels expected of this one are theirs."
+)
+
+
+def card_of(result: ImproveResult, wanted: Wanted) -> dict[str, Any]:
+    """Where a rule comes from, what was shown of it, and its limits."""
+    from fairtrial import __version__
+
+    details = result.details
+    return {
+        "rule": details["refit"]["candidate"],
+        "threshold": details["refit"]["threshold"],
+        "shown": result.rejected,
+        "verdict": result.verdict.text,
+        "null": result.null,
+        "p_value": details["p_value"],
+        "alpha": details["alpha"],
+        "rows": details["rows"],
+        "data": result.provenance["data"],
+        "roles": dict(result.provenance["roles"]),
+        "constraints": {
+            "capacity": wanted.capacity,
+            "blind": wanted.blind,
+            "banned": list(wanted.banned),
+            "monotone": dict(wanted.monotone),
+            "independent_given": listed(wanted.independent_given),
+            "permissible": getattr(wanted.permissible, "__name__", None),
+        },
+        "checks": details["search_checks"],
+        "expected_levels": details["refit"]["expected_levels"],
+        "changes": details["refit"]["changes"],
+        "limits": [
+            *([] if details["all_rows"] else [REFITTED]),
+            *result.assumptions,
+            *(note.text for note in result.notes),
+        ],
+        "seed": result.provenance["seed"],
+        "fairtrial": __version__,
+    }
+
+
+def listed(names: str | Sequence[str] | None) -> list[str] | None:
+    return None if names is None else [names] if isinstance(names, str) else list(names)

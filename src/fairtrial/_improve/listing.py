@@ -9,20 +9,20 @@ from typing import Any
 
 from fairtrial._audit.audit import Audit
 from fairtrial._errors import Fault, InputError, MissingExtra, NotApplicable, Note, did_you_mean
-from fairtrial._improve.candidates.adapters import Estimator, FixedColumn, as_candidate, fixed_rule
-from fairtrial._improve.candidates.contest import WHO, Candidate, Contest
-from fairtrial._improve.candidates.frontier import FrontierRules
-from fairtrial._improve.candidates.frontier import applicable as frontier_applies
-from fairtrial._improve.candidates.portfolio import (
+from fairtrial._improve.candidates import Estimator, FixedColumn, as_candidate, fixed_rule
+from fairtrial._improve.contest import WHO, Candidate, Contest
+from fairtrial._improve.portfolio import (
+    FrontierRules,
     GroupThresholds,
     Reductions,
     Scored,
     applicable,
+    frontier_applies,
     installed,
     portfolio,
 )
-from fairtrial._improve.candidates.programs import LinearProgram
-from fairtrial._improve.candidates.rules import Rule
+from fairtrial._improve.programs import LinearProgram
+from fairtrial._improve.rules import Rule
 
 BUILT_IN = ("portfolio", "frontier", "tuned", "reductions", "group-thresholds", "F.5", "F.6", "P'")
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.cells import Coded
 from fairtrial._errors import Fault, InputError, NotApplicable, Set, Words
-from fairtrial._improve.payoff import Payoff
-from fairtrial._improve.solver.area import placement_values
+from fairtrial._improve.arguments import Payoff
+from fairtrial._improve.components import placement_values
 from fairtrial._labels import canonical
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metric

@@ -15,12 +15,11 @@ from fairtrial._audit.counted_rows import counted_rows
 from fairtrial._audit.groups import MINIMUM_SIZE
 from fairtrial._errors import Fault, Faults, InputError, Note, Set, Words
 from fairtrial._improve.arguments import Wanted
-from fairtrial._improve.candidates.adapters import (
-    FixedRule,
-    reading_of,
-)
-from fairtrial._improve.candidates.constraints import check_declared
-from fairtrial._improve.candidates.contest import (
+from fairtrial._improve.candidates import FixedRule, reading_of
+from fairtrial._improve.claim_tests import status_quo_pairs
+from fairtrial._improve.components import Pair
+from fairtrial._improve.constraints import check_declared
+from fairtrial._improve.contest import (
     WHO,
     Candidate,
     Constraints,
@@ -29,19 +28,11 @@ from fairtrial._improve.candidates.contest import (
     find_claim,
     refuse_equal_levels,
 )
-from fairtrial._improve.candidates.listing import build_candidates
-from fairtrial._improve.candidates.naming import Named, find_named
-from fairtrial._improve.candidates.rules import Index, Inputs, candidate_fault
-from fairtrial._improve.candidates.stated import Stated, like, stated_pairs
-from fairtrial._improve.candidates.unlabelled import (
-    Assumed,
-    check_unlabelled,
-    find_unlabelled,
-    refuse_unstated,
-)
-from fairtrial._improve.candidates.utilities import Area, Observed, Revenue
-from fairtrial._improve.claim_tests import status_quo_pairs
-from fairtrial._improve.solver.improvement import Pair
+from fairtrial._improve.listing import build_candidates
+from fairtrial._improve.request import Named, Stated, find_named, like, stated_pairs
+from fairtrial._improve.rules import Index, Inputs, candidate_fault
+from fairtrial._improve.unlabelled import Assumed, check_unlabelled, find_unlabelled, refuse_unstated
+from fairtrial._improve.worth import Area, Observed, Revenue
 from fairtrial._inference.numeric.cell_bootstrap import distinct_rows
 from fairtrial._metrics.groups import Group
 

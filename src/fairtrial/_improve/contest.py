@@ -11,19 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Set, Use, Words
-from fairtrial._improve.arguments import Wanted
-from fairtrial._improve.candidates.rules import (
-    Floats,
-    Index,
-    Inputs,
-    Reading,
-    Rule,
-    capacity_threshold,
-)
-from fairtrial._improve.candidates.unlabelled import Unlabelled
-from fairtrial._improve.candidates.utilities import Area, Observed, Worth, evaluate
-from fairtrial._improve.payoff import Payoff
-from fairtrial._improve.solver.improvement import MarginKind, Pair, directed_pairs, gap_of
+from fairtrial._improve.arguments import Payoff, Wanted
+from fairtrial._improve.components import MarginKind, Pair, directed_pairs, gap_of
+from fairtrial._improve.rules import Floats, Index, Inputs, Reading, Rule, capacity_threshold
+from fairtrial._improve.unlabelled import Unlabelled
+from fairtrial._improve.worth import Area, Observed, Worth, evaluate
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Utility, by_person, level_cells
 from fairtrial._inference.numeric.partly_known import Ends
 from fairtrial._labels import canonical
