@@ -133,7 +133,7 @@ SCENARIOS = [
         asks=(
             Ask(
                 "improve",
-                {"by": "race", "candidates": "challenger", "margin": 0.02, "fitted_elsewhere": True},
+                {"by": "race", "candidates": {"fixed": "challenger"}, "margin": 0.02},
             ),
         ),
         must=(Expect(FOUND, method="improve"),),
@@ -149,7 +149,7 @@ SCENARIOS = [
         asks=(
             Ask(
                 "improve",
-                {"by": "race", "candidates": "challenger", "margin": 0.02, "fitted_elsewhere": True},
+                {"by": "race", "candidates": {"fixed": "challenger"}, "margin": 0.02},
             ),
         ),
         rarely=(Expect(FOUND, method="improve"),),

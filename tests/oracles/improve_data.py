@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairtrial.papers.improvability import kinked_gap
 from inside.improve import (
     accuracy_components,
     directed_pairs,
-    paper_fairness_component,
     smooth_fairness_components,
     split_level,
     split_thresholds,
@@ -30,7 +30,7 @@ def split_components(*, splits, method, rows=600, draws=400):
         pairs = directed_pairs(2)
         accuracy = accuracy_components(levels, 0, ["a", "b"], kind="relative")
         if method == "paper":
-            fairness = [paper_fairness_component(levels, 0, kind="relative", pairs=pairs, one_sided=False)]
+            fairness = [kinked_gap(levels, 0, kind="relative", pairs=pairs, one_sided=False)]
         else:
             fairness = smooth_fairness_components(
                 levels, 0, ["a", "b"], kind="relative", pairs=pairs, worst=(0, 1), one_sided=False

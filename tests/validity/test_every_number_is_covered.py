@@ -91,7 +91,7 @@ def results() -> dict[str, list[Any]]:
             "compare": [fairtrial.compare(*explained)],
             "improve": [
                 fairtrial.improve(
-                    rules, "accuracy", "selection_rate", candidates=["other"], fitted_elsewhere=True,
+                    rules, "selection_rate", candidates={"fixed": "other"},
                     bootstrap=199, jobs=1,
                 )
             ],

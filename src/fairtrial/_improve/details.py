@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from fairtrial._improve.arguments import Payoff, Wanted
+from fairtrial._improve.arguments import Payoff
 from fairtrial._improve.contest import Contest
 from fairtrial._improve.result import ImproveResult
 from fairtrial._improve.splits import TestedSplits, gaps
+from fairtrial._improve.terms import Terms
 from fairtrial._improve.worth import Revenue, Worth, evaluate
 from fairtrial._results.column import defined_or, undefined
 
@@ -21,7 +22,7 @@ NOBODY = "nobody to average"
 def estimates_of(tested: TestedSplits, contest: Contest) -> tuple[dict[str, Any], ...]:
     """One row per split for each accuracy level and each fairness gap."""
     rows: list[dict[str, Any]] = []
-    for k in range(tested.settings.splits):
+    for k in range(tested.request.tests):
         common = {"split": k + 1, "candidate": tested.chosen(k), "p_split": tested.p_values[k]}
         rows += [{**common, **row} for row in _accuracy_rows(tested, contest, k)]
         rows += [{**common, **row} for row in _fairness_rows(tested, contest, k)]
@@ -100,11 +101,11 @@ REFITTED = (
 )
 
 
-def card_of(result: ImproveResult, wanted: Wanted) -> dict[str, Any]:
+def card_of(result: ImproveResult, terms: Terms, contest: Contest) -> dict[str, Any]:
     """Where a rule comes from, what was shown of it, and its limits."""
     from fairtrial import __version__
 
-    details = result.details
+    details, permissible = result.details, contest.constraints.permissible
     return {
         "rule": details["refit"]["candidate"],
         "threshold": details["refit"]["threshold"],
@@ -117,12 +118,9 @@ def card_of(result: ImproveResult, wanted: Wanted) -> dict[str, Any]:
         "data": result.provenance["data"],
         "roles": dict(result.provenance["roles"]),
         "constraints": {
-            "capacity": wanted.capacity,
-            "blind": wanted.blind,
-            "banned": list(wanted.banned),
-            "monotone": dict(wanted.monotone),
-            "independent_given": listed(wanted.independent_given),
-            "permissible": getattr(wanted.permissible, "__name__", None),
+            **terms.limits.to_dict(),
+            **({} if terms.independent is None else {"independent_given": list(terms.independent)}),
+            **({} if permissible is None else {"permissible": getattr(permissible, "__name__", None)}),
         },
         "checks": details["search_checks"],
         "expected_levels": details["refit"]["expected_levels"],
@@ -135,7 +133,3 @@ def card_of(result: ImproveResult, wanted: Wanted) -> dict[str, Any]:
         "seed": result.provenance["seed"],
         "fairtrial": __version__,
     }
-
-
-def listed(names: str | Sequence[str] | None) -> list[str] | None:
-    return None if names is None else [names] if isinstance(names, str) else list(names)

@@ -16,7 +16,7 @@ from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Levels, boot
 Floats = NDArray[np.float64]
 
 
-class Tested(Protocol):
+class ClaimPart(Protocol):
     """What every part of the claim can be asked."""
 
     @property
@@ -90,7 +90,7 @@ class Sampled:
         self.of_metric.setdefault(m, []).append(found)
         return found
 
-    def shown(self, components: Sequence[Tested], deltas: Sequence[float], block: Sequence[int]) -> Levels:
+    def shown(self, components: Sequence[ClaimPart], deltas: Sequence[float], block: Sequence[int]) -> Levels:
         """The levels that are shown of each metric: those of its weakest part."""
         levels = self.plain[1]
         if self.contest.unlabelled is None:

@@ -50,7 +50,7 @@ def sure_enough(level: float, train_share: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Searched:
     """What every variant came to, with axes (training parts, variants, …).
 
     `merit` is the smallest z of the claim, `gap` the largest gap by the status quo's, `within` whether every accuracy

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from fairtrial._improve.claim_tests import gap_levels
 from fairtrial._improve.contest import Constraints, Contest
-from fairtrial._improve.search import Found
+from fairtrial._improve.search import Searched
 from fairtrial._improve.sentences import BLIND
 from fairtrial._improve.splits import TestedSplits
 from fairtrial._improve.worth import Area
@@ -62,8 +62,8 @@ def least_gap_bound(
 def log_of(
     contest: Contest,
     tested: TestedSplits,
-    found: Found | None,
-    on_all: Found | None,
+    found: Searched | None,
+    on_all: Searched | None,
     given: Sequence[str] | None,
 ) -> dict[str, Any]:
     """The log's rows and what stands out in it: the status quo, and the least discriminatory rule within the margin.
@@ -85,7 +85,7 @@ def log_of(
         "search_checks": checks_of(contest.constraints, given),
         "search_status_quo": _status_quo(contest, tested),
         "least_discriminatory": None if least is None else rows[least],
-        "smallest_possible_gap": _bound(contest, tested.settings.alpha),
+        "smallest_possible_gap": _bound(contest, tested.request.alpha),
     }
 
 
@@ -128,14 +128,14 @@ def _can_be_bounded(contest: Contest) -> bool:
     )
 
 
-def seconds_of(found: Found | None) -> dict[str, float]:
+def seconds_of(found: Searched | None) -> dict[str, float]:
     """Processor seconds of each candidate over all splits: they differ from run to run and are not saved."""
     if found is None:
         return {}
     return dict(zip(found.names, found.arrays["seconds"].sum(axis=0).tolist(), strict=True))
 
 
-def _row(contest: Contest, tested: TestedSplits, found: Found, on_all: Found, v: int) -> dict[str, Any]:
+def _row(contest: Contest, tested: TestedSplits, found: Searched, on_all: Searched, v: int) -> dict[str, Any]:
     sign = contest.claim.accuracy.sign
     every, each = on_all.arrays, found.arrays
     times = int(np.count_nonzero(tested.arrays["chosen"] == v))
@@ -156,7 +156,7 @@ def _row(contest: Contest, tested: TestedSplits, found: Found, on_all: Found, v:
     }
 
 
-def _by_group(contest: Contest, found: Found, on_all: Found, v: int) -> list[dict[str, Any]]:
+def _by_group(contest: Contest, found: Searched, on_all: Searched, v: int) -> list[dict[str, Any]]:
     """Every level of the claim in each group, of every accuracy and of every metric whose gap counts."""
     claim, rows = contest.claim, []
     support = on_all.arrays["support"][0, v]
@@ -200,7 +200,7 @@ def checks_of(constraints: Constraints, given: Sequence[str] | None) -> list[str
     return checks
 
 
-def _why(found: Found, v: int, times: int) -> str:
+def _why(found: Searched, v: int, times: int) -> str:
     """Why a candidate was tested, or was not."""
     count = len(found.arrays["merit"])
     if times:
