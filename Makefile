@@ -2,6 +2,7 @@
 SHELL := /bin/sh
 PYTHON ?= python3
 RUN := .venv/bin/python
+INSTALL = @$(PYTHON) scripts/environment.py
 
 # One thread per process keeps numbers and times steady; caches stay in the project, HOME may be read-only.
 export OMP_NUM_THREADS := 1
@@ -22,33 +23,34 @@ PARTS ?=
 coverage: MARKED ?= not validity
 test-lowest: MARKED ?= not spark and not browser
 
-.PHONY: help demo serve test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz soak cost attack papers docs
+.PHONY: help dev demo serve test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz soak cost attack papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
+dev: ## make the environment of the tests, or bring it up to date
+	$(INSTALL) .venv -e . --group dev
+	$(INSTALL) .venv $$($(PYTHON) tests/requirements.py chromium java postgres)
+
 demo: ## audit the bundled COMPAS data: prints the findings and where the files are
-	@$(PYTHON) scripts/environment.py demo
+	$(INSTALL) .venv -e .
 	@.venv/bin/fairtrial demo
 
 serve: ## open the trial in a browser, on this machine only
-	@$(PYTHON) scripts/environment.py serve
+	$(INSTALL) .venv -e '.[web]'
 	@.venv/bin/fairtrial serve --open
 
-test: ## make the environment, then run all tests and all docstring examples
-	@$(PYTHON) scripts/environment.py test
+test: dev ## make the environment, then run all tests and all docstring examples
 	@echo "fairtrial: running all tests on two processes (about 20 minutes on two cores)"
 	@$(RUN) $(PYTEST) --doctest-modules tests src
 
-check: ## lint, strict types and the fast tests, in under a minute once warm
-	@$(PYTHON) scripts/environment.py test
+check: dev ## lint, strict types and the fast tests, in under a minute once warm
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
 	@$(RUN) $(PYTEST) -q -m "$(FAST)" tests
 
-coverage: ## which lines the tests run: prints the table of what is missing, writes htmlcov/
-	@$(PYTHON) scripts/environment.py test
+coverage: dev ## which lines the tests run: prints the table of what is missing, writes htmlcov/
 	@$(RUN) $(PYTEST) -q -m "$(MARKED)" --cov --cov-report=term-missing --cov-report=html tests
 	@echo "fairtrial: open htmlcov/index.html"
 
@@ -58,71 +60,67 @@ coverage: ## which lines the tests run: prints the table of what is missing, wri
 # 3e-27 to a ten-thousandth of itself), and must to 1e-6 (and a thousandth). Left out are help
 # pages, framed otherwise, and whole runs, where tests with equal p-values change places.
 test-lowest: ## the tests with every dependency at its lower bound in pyproject.toml, in .venv-lowest
-	@$(PYTHON) scripts/environment.py lowest
+	$(INSTALL) .venv-lowest --lowest -e . --group test
 	@NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-lowest" FAIRTRIAL_SNAPSHOT_TOLERANCE=1e-6 .venv-lowest/bin/python $(PYTEST) \
 		-W default -W ignore::ResourceWarning -m "$(MARKED)" \
 		--deselect "$(SNAPSHOT)[command]" --deselect "$(SNAPSHOT)[run]" tests
 
 # What these packages warn of among themselves is not ours to mend.
 test-integrations: ## the tests against real MLflow and model cards, in .venv-integrations
-	@$(PYTHON) scripts/environment.py integrations
+	$(INSTALL) .venv-integrations -e . --group integrations
+	@$(PYTHON) tests/requirements.py R
 	@.venv-integrations/bin/python -m pytest -q -W default integrations
 
 release: ## build wheel and sdist, check them, and run the fast tests against the wheel in .venv-release
-	@$(PYTHON) scripts/environment.py release
+	$(INSTALL) .venv-release . --group test --group release
 	@$(PYTHON) scripts/release.py
 
-snapshot: ## compare every number of every method with the kept ones
-	@$(PYTHON) scripts/environment.py test
+snapshot: dev ## compare every number of every method with the kept ones
 	@$(RUN) tests/snapshot/compare.py
 
-hooks: ## run lint, format and types before each commit (installs the git hook)
-	@$(PYTHON) scripts/environment.py test
+hooks: dev ## run lint, format and types before each commit (installs the git hook)
 	@$(RUN) -m pre_commit install
 
 bench: ## race the peers and the physical limits, write docs/benchmarks.md
-	@$(PYTHON) scripts/environment.py bench
+	$(INSTALL) .venv-bench -e . --group bench
+	$(INSTALL) .venv-bench $$($(PYTHON) tests/requirements.py java)
 	@.venv-bench/bin/python benchmarks/run.py $(if $(PARTS),,--write) $(PARTS)
 	@$(if $(PARTS),,$(PYTHON) scripts/readme_numbers.py)
 
 bench-check: ## a small race that fails when fairtrial has become much slower
-	@$(PYTHON) scripts/environment.py bench
+	$(INSTALL) .venv-bench -e . --group bench
+	$(INSTALL) .venv-bench $$($(PYTHON) tests/requirements.py java)
 	@.venv-bench/bin/python benchmarks/run.py --check $(PARTS)
 
-validity: ## thousands of repeats per line of the validity board, write docs/validity.md (goes on after a stop)
-	@$(PYTHON) scripts/environment.py test
-	@$(RUN) -m validity --long --jobs 2 --keep .cache/validity --out docs
+validity: dev ## thousands of repeats per line of the validity board, write docs/validity.md (goes on after a stop)
+	@$(RUN) -m validity --long --jobs 2 --keep .cache/validity --publish
 	@$(PYTHON) scripts/readme_numbers.py
 
-truth: ## whole audits of worlds whose truth is known; writes docs/truth.md
-	@$(PYTHON) scripts/environment.py test
-	@$(RUN) -m truth --long --out docs
+truth: dev ## whole audits of worlds whose truth is known: the board's lines of truth/ anew, in docs/validity.md
+	@$(RUN) -m validity --method audits --long --publish
 
-fuzz: ## thousands of odd inputs: the right answer or one clear fault; writes docs/odd-inputs.md
-	@$(PYTHON) scripts/environment.py test
-	@$(RUN) -m fuzz --out docs
+# Every property on many more inputs than in `make test`.
+fuzz: dev ## thousands of odd inputs: the right answer or one clear fault; writes docs/odd-inputs.md
+	@FAIRTRIAL_MANY_INPUTS=1 $(RUN) $(PYTEST) tests/properties/test_odd_inputs.py tests/properties/test_any_value.py
 
 # Smaller: `make cost SIZES=1e6,1e7`. Goes on after a stop; the files of rows are deleted at the end.
 cost: SIZES ?= 1e6,1e7,1e8
-cost: ## what an audit costs: constants, 1e6 to 1e8 rows beside the bare query, clusters; writes docs/cost.md
-	@$(PYTHON) scripts/environment.py test
+cost: dev ## what an audit costs: constants, 1e6 to 1e8 rows beside the bare query, clusters; writes docs/cost.md
 	@$(RUN) benchmarks/cost.py --sizes $(SIZES) --write docs/cost.md
 
 # Shorter: `make soak MINUTES=2`.
 soak: MINUTES ?= 20
-soak: ## 20 minutes of kills of workers and of the main process: the numbers stay those of undisturbed runs
-	@$(PYTHON) scripts/environment.py test
-	@$(RUN) -m fuzz.soak --minutes $(MINUTES)
+soak: dev ## 20 minutes of kills of workers and of the main process: the numbers stay those of undisturbed runs
+	@FAIRTRIAL_SOAK_MINUTES=$(MINUTES) $(RUN) -m pytest -s tests/properties/test_soak.py
 
-attack: ## 200 random audits published, and an attacker who solves for every small count
-	@$(PYTHON) scripts/environment.py test
+attack: dev ## 200 random audits published, and an attacker who solves for every small count
 	@FAIRTRIAL_ATTACKS=200 $(RUN) $(PYTEST) tests/attack
 
 papers: ## run the tables and figures of the five papers, write docs/papers (in .venv-papers)
-	@$(PYTHON) scripts/environment.py papers
+	$(INSTALL) .venv-papers -e . --group papers
 	@for script in examples/papers/*.py; do echo "fairtrial: $$script"; PYTHONPATH=. .venv-papers/bin/python "$$script" --full --out docs/papers || exit 1; done
 
 docs: ## build the documentation site into site/
-	@$(PYTHON) scripts/environment.py docs
+	$(INSTALL) .venv -e . --group dev --group docs
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet
 	@echo "fairtrial: open site/index.html"

@@ -1,4 +1,3 @@
 """What the tests, the board and the side trees use of plan beside the public names."""
 
 from fairtrial._plan import answer as answer
-from fairtrial._plan import monitoring as monitoring

@@ -6,10 +6,10 @@ from fairtrial._web import views as views
 from fairtrial._web.app import Unreadable as Unreadable
 from fairtrial._web.app import create_app as create_app
 from fairtrial._web.app import receive as receive
-from fairtrial._web.connections import patient_protocol as patient_protocol
 from fairtrial._web.explore import Asked as Asked
 from fairtrial._web.explore import Explorer as Explorer
 from fairtrial._web.guard import MOST_AT_ONCE as MOST_AT_ONCE
+from fairtrial._web.guard import patient_protocol as patient_protocol
 from fairtrial._web.look import LARGE as LARGE
 from fairtrial._web.settings import MEGABYTE as MEGABYTE
 from fairtrial._web.settings import Settings as Settings

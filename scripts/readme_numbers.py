@@ -34,6 +34,7 @@ def _form(validity: str) -> str:
 
 def numbers(validity: str, race: str) -> str:
     """The README's lines about both pages."""
+    validity = " ".join(validity.split())  # a line may end anywhere in a sentence
     verdict, goals = VERDICT.search(validity), GOALS.search(race)
     if verdict is None or goals is None:
         raise SystemExit(

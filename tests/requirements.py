@@ -1,8 +1,12 @@
 """What some tests need beyond Python packages: found here, or the test skips with the reason.
 
 Where everything can be installed, in CI as root, a skip would hide a missing installation step, so it is a
-failure there; `FAIRTRIAL_REQUIRE_ALL=1` asks for the same anywhere. Only the standard library at the top:
-scripts/environment.py uses the finders before anything is installed.
+failure there; `FAIRTRIAL_REQUIRE_ALL=1` asks for the same anywhere.
+
+    python3 tests/requirements.py [chromium] [java] [postgres] [R]
+
+installs what is missing of these, as root on Debian; for Java it prints what pip should install where it is, since
+pyspark has 450 MB and is of no use without. It needs nothing but Python: the Makefile calls it on a bare machine.
 """
 
 import collections
@@ -12,6 +16,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 MINIMUM_JAVA = 17
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -130,3 +135,50 @@ def _present(found, reason):
 def everything_required():
     in_ci_as_root = os.environ.get("CI") == "true" and os.geteuid() == 0
     return in_ci_as_root or os.environ.get("FAIRTRIAL_REQUIRE_ALL") == "1"
+
+
+def find_r():
+    """(path, "") of R, or (None, reason)."""
+    return shutil.which("Rscript"), "R is not installed (Debian packages: r-base-core, r-cran-jsonlite)"
+
+
+FINDERS = {"chromium": find_chromium, "java": find_java, "postgres": find_postgres, "R": find_r}
+DEBIAN = {
+    "chromium": ["chromium"],
+    "java": ["default-jre-headless"],
+    "postgres": ["postgresql"],
+    "R": ["r-base-core", "r-cran-jsonlite"],
+}
+
+
+def install(names):
+    """Missing programs as Debian packages, which only root may install; without them their tests skip."""
+    missing = [name for name in names if FINDERS[name]()[0] is None]
+    packages = [package for name in missing for package in DEBIAN[name]]
+    if packages and (os.geteuid() != 0 or shutil.which("apt-get") is None):
+        say(
+            "without root and apt-get {} cannot be installed; their tests will skip".format(
+                ", ".join(packages)
+            )
+        )
+    elif packages:
+        say("installing the Debian packages {} for the tests (a minute or two)".format(", ".join(packages)))
+        quiet = {"env": dict(os.environ, DEBIAN_FRONTEND="noninteractive"), "stdout": subprocess.DEVNULL}
+        command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends"]
+        subprocess.run(["apt-get", "update", "-qq"], **quiet)
+        for package in packages:
+            if subprocess.run([*command, package], **quiet).returncode:
+                say(f"apt-get could not install {package}; its message is above")
+
+
+def say(text):
+    sys.stderr.write("fairtrial: " + text + "\n")
+
+
+if __name__ == "__main__":
+    install(sys.argv[1:])
+    java, why_not = find_java()
+    if "java" in sys.argv and java is None:
+        say("pyspark is not installed: " + why_not)
+    elif "java" in sys.argv:
+        sys.stdout.write("-e .[spark-connect]\n")

@@ -77,6 +77,7 @@ def challenger(people: People, generator: Generator) -> File:
 
 
 FOUND = "found"
+CHALLENGE = {"by": "race", "candidates": {"fixed": "challenger"}, "margin": 0.02}
 SCENARIOS = [
     Scenario(
         name="a subgroup nobody thought of",
@@ -130,12 +131,7 @@ SCENARIOS = [
         seen=challenger,
         roles=CREDIT_ROLES,
         init=None,
-        asks=(
-            Ask(
-                "improve",
-                {"by": "race", "candidates": {"fixed": "challenger"}, "margin": 0.02},
-            ),
-        ),
+        asks=(Ask("improve", CHALLENGE),),
         must=(Expect(FOUND, method="improve"),),
     ),
     Scenario(
@@ -146,12 +142,7 @@ SCENARIOS = [
         seen=challenger,
         roles=CREDIT_ROLES,
         init=None,
-        asks=(
-            Ask(
-                "improve",
-                {"by": "race", "candidates": {"fixed": "challenger"}, "margin": 0.02},
-            ),
-        ),
+        asks=(Ask("improve", CHALLENGE),),
         rarely=(Expect(FOUND, method="improve"),),
     ),
     Scenario(

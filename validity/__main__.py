@@ -1,4 +1,4 @@
-"""`python -m validity`: run the board; `make validity` runs its long form."""
+"""`python -m validity`: run the board; `make validity` and `make truth` run its long form."""
 
 from __future__ import annotations
 
@@ -8,45 +8,43 @@ import typer
 
 from inside.results import make_output_folder
 from validity.board import METHODS
-from validity.page import write_page
-from validity.run import run_board
+from validity.page import SUMMARY, summary_page
+from validity.results import read, write
+from validity.run import code_of, run_board
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command(help="Check that every p-value and interval holds its level; exit code 1 when one does not.")
 def validity(
-    method: Annotated[list[str] | None, typer.Option("--method", help="Only this method; repeat it.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="Only this method, or audits (of truth/); repeat it.")
+    ] = None,
     long: Annotated[bool, typer.Option("--long/--short", help="Thousands of repeats, or hundreds.")] = False,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     jobs: Annotated[int, typer.Option(help="Parallel workers.")] = 1,
     keep: Annotated[
         str | None, typer.Option(help="Folder that keeps finished lines, to go on after a stop.")
     ] = None,
-    out: Annotated[str | None, typer.Option(help="Folder for validity.md and its chart.")] = None,
+    publish: Annotated[
+        bool, typer.Option(help="Write validity/results.jsonl and its summary, docs/validity.md.")
+    ] = False,
 ) -> None:
-    def tell(judged: Any, done: int, total: int) -> None:
-        mark = "as expected" if judged.as_expected else "NOT AS EXPECTED"
-        typer.echo(
-            f"[{done}/{total}] {judged.cell.key}: error {judged.error:.4f} of {judged.repeats:,}  {mark}"
-        )
+    def tell(line: Any, done: int, total: int) -> None:
+        mark = "as expected" if line.as_expected else "NOT AS EXPECTED"
+        typer.echo(f"[{done}/{total}] {line.cell.key}: error {line.error:.4f} of {line.repeats:,}  {mark}")
 
-    kept = None if keep is None else make_output_folder("validity", "--keep", keep)
-    page = (
-        None
-        if out is None
-        else make_output_folder("validity", "--out", out, files=("validity.md", "validity.svg"))
-    )
     board = run_board(
         form="long" if long else "short",
         methods=tuple(method or METHODS),
         seed=seed,
         jobs=jobs,
-        folder=kept,
+        folder=None if keep is None else make_output_folder("validity", "--keep", keep),
         tell=tell,
     )
-    if page is not None:
-        typer.echo(f"wrote {write_page(board, page)}")
+    if publish:
+        write(board, [code_of(line.cell) for line in board.judged])
+        SUMMARY.write_text(summary_page(read()), encoding="utf-8")
     good = sum(line.as_expected for line in board.judged)
     typer.echo(f"{good} of {len(board.judged)} lines are as expected ({board.seconds:.0f} s of computing)")
     raise typer.Exit(0 if board.as_expected else 1)

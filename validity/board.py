@@ -22,14 +22,20 @@ from typing import Literal
 
 import numpy as np
 
-Claim = Literal["size", "coverage", "false flagging rate", "wrong certification", "power"]
+Claim = Literal["size", "coverage", "false flagging rate", "wrong certification", "false claims", "power"]
 # every public function that returns a p-value, an interval, or a number of people to be sure with
 METHODS = (
     "measure", "tabulate", "certify", "flag", "plan", "scan", "scan_all", "transport", "explain", "compare", "improve",
     "watch", "run",
 )  # fmt: skip
+AUDITS = "audits"  # the scenarios of truth/, whole audits
+SECTIONS = (*METHODS, AUDITS)
+MODULES = {
+    "run": "validity.trial",
+    AUDITS: "truth.cells",
+}  # the others are listed in the module of their name
 POWER_TO_LOSE = 0.1  # against the usual valid method
-MODULES = {"run": "trial"}  # the others are listed in the module of their name
+CHANCE = 0.001  # what is less likely than this fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +83,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A cell after its repeats."""
+    """A cell after its repeats: its error rate, and the one above which (for power: below which) so many fail."""
 
     cell: Cell
     repeats: int
     error: float
-    tail: float
+    holds: bool
+    bound: float = float("nan")
     seconds: float = 0.0
-    spread: float | None = None  # standard error of the error rate, where repeats give shares
     rival: float | None = None  # the rival's power
-
-    @property
-    def holds(self) -> bool:
-        """False when the error rate is above the limit beyond chance (one-sided 99.9%)."""
-        return self.tail >= 0.001
-
-    @property
-    def bound(self) -> float:
-        """The error rate above which (for power: below which) this many repeats fail."""
-        from scipy.stats import binom, norm
-
-        if self.cell.exact:
-            return self.cell.limit
-        if self.rival is not None:
-            return self.rival - POWER_TO_LOSE
-        if self.cell.claim == "power":
-            return float(binom.ppf(0.001, self.repeats, self.cell.nominal)) / self.repeats
-        if self.spread is not None:
-            return self.cell.limit + float(norm.isf(0.001)) * self.spread
-        return float(binom.isf(0.001, self.repeats, self.cell.limit)) / self.repeats
 
     @property
     def as_expected(self) -> bool:
@@ -121,8 +107,8 @@ def judge(cell: Cell, repeats: int, extra_seed: int = 0) -> Judged:
     started = time.process_time()  # of the processor, so that other work on the machine does not count
     errors = np.asarray(cell.run(repeats, cell.seed(extra_seed)), dtype=float)
     if cell.exact:
-        worst = float(errors.max())
-        return Judged(cell, errors.size, worst, float(worst <= cell.limit), time.process_time() - started)
+        worst, seconds = float(errors.max()), time.process_time() - started
+        return Judged(cell, errors.size, worst, worst <= cell.limit, cell.limit, seconds)
     rival = (
         None if cell.rival is None else np.asarray(cell.rival(repeats, cell.seed(extra_seed)), dtype=float)
     )
@@ -130,36 +116,46 @@ def judge(cell: Cell, repeats: int, extra_seed: int = 0) -> Judged:
     for found in (errors, errors if rival is None else rival):
         if found.shape != (repeats,):
             raise ValueError(f"{cell.name}: one error per repeat is needed, got shape {found.shape}")
-    tail, spread = _tail(cell, errors) if rival is None else (_tail_beside(cell, errors - rival), None)
+    tail, bound = _tail(cell, errors) if rival is None else _tail_beside(cell, errors, rival)
     beside = None if rival is None else float(rival.mean())
-    return Judged(cell, repeats, float(errors.mean()), tail, seconds, spread, beside)
+    return Judged(cell, repeats, float(errors.mean()), tail >= CHANCE, bound, seconds, beside)
 
 
-def _tail(cell: Cell, errors: np.ndarray) -> tuple[float, float | None]:
-    """How likely errors as many are at the limit, and the standard error of a share."""
+def _tail(cell: Cell, errors: np.ndarray) -> tuple[float, float]:
+    """How likely errors as many are at the limit, and the error rate from which on they are too unlikely."""
     from scipy.stats import binom, norm
 
     repeats = errors.size
     if cell.claim == "power":
-        return float(binom.cdf(errors.sum(), repeats, cell.nominal)), None
+        fewest = float(binom.ppf(CHANCE, repeats, cell.nominal)) / repeats
+        return float(binom.cdf(errors.sum(), repeats, cell.nominal)), fewest
     if np.isin(errors, (0.0, 1.0)).all():
-        return float(binom.sf(errors.sum() - 1, repeats, cell.limit)), None
+        most = float(binom.isf(CHANCE, repeats, cell.limit)) / repeats
+        return float(binom.sf(errors.sum() - 1, repeats, cell.limit)), most
     # shares, as in the false flagging rate
     spread = max(float(errors.std(ddof=1) / np.sqrt(repeats)), 1e-12)
-    return float(norm.sf((errors.mean() - cell.limit) / spread)), spread
+    return float(norm.sf((errors.mean() - cell.limit) / spread)), cell.limit + float(
+        norm.isf(CHANCE)
+    ) * spread
 
 
-def _tail_beside(cell: Cell, gained: np.ndarray) -> float:
+def _tail_beside(cell: Cell, errors: np.ndarray, rival: np.ndarray) -> tuple[float, float]:
     """How likely so large a loss of power is when ten points are lost; certain where a larger loss is explained."""
     from scipy.stats import norm
 
+    gained, bound = errors - rival, float(rival.mean()) - POWER_TO_LOSE
     if cell.loses:
-        return 1.0
+        return 1.0, bound
     spread = max(float(gained.std(ddof=1) / np.sqrt(gained.size)), 1e-12)
-    return float(norm.cdf((gained.mean() + POWER_TO_LOSE) / spread))
+    return float(norm.cdf((gained.mean() + POWER_TO_LOSE) / spread)), bound
 
 
 def cells(method: str | None = None) -> Iterator[Cell]:
-    """All cells of the board, or one method's."""
+    """All cells of the public functions, or one section's."""
     for name in METHODS if method is None else (method,):
-        yield from importlib.import_module(f"validity.{MODULES.get(name, name)}").CELLS
+        yield from importlib.import_module(module_of(name)).CELLS
+
+
+def module_of(section: str) -> str:
+    """The module that lists a section's cells."""
+    return MODULES.get(section, f"validity.{section}")

@@ -17,12 +17,14 @@ import fairtrial
 # What only shows results; changing it does not change a line of the board.
 ONLY_SHOWS = (
     "fairtrial/cli", "fairtrial/_results/charts", "fairtrial/_report", "validity/__main__.py", "validity/page.py",
-    "validity/run.py", "validity/code.py",
+    "validity/run.py", "validity/results.py", "validity/code.py",
 )  # fmt: skip
-FOLDERS = (Path(fairtrial.__file__).parent, Path(__file__).parent)
+ROOT = Path(__file__).parents[1]
+FOLDERS = (Path(fairtrial.__file__).parent, *(ROOT / name for name in ("validity", "truth", "inside")))
+OURS = ("fairtrial", "validity", "truth", "inside")
 # Where the names of a facade come from is read off it: a line depends on what it names, not on all that a facade holds.
 FACADES = {"fairtrial": Path(fairtrial.__file__).with_suffix(".pyi")} | {
-    f"inside.{path.stem}": path for path in (Path(__file__).parents[1] / "inside").glob("*.py")
+    f"inside.{path.stem}": path for path in (ROOT / "inside").glob("*.py")
 }
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "narwhals", "duckdb", "numba")
 
@@ -30,7 +32,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "narwhals", "duckdb", "numba")
 @cache
 def code_digest(listed_in: str, run_by: frozenset[str]) -> str:
     """A hash of all code that a line can depend on: the module that lists it, and those of what it runs."""
-    listing = {place for place in _reached(listed_in) if place.startswith("validity/")}
+    listing = {place for place in _reached(listed_in) if place.startswith(("validity/", "truth/"))}
     digest = hashlib.sha256()
     for place in sorted(listing.union(*(_reached(module) for module in run_by))):
         if not place.startswith(ONLY_SHOWS) and not place.endswith("/chart.py"):
@@ -59,7 +61,7 @@ def modules_of(*runs: Any) -> frozenset[str]:
             waiting += [cell.cell_contents for cell in getattr(one, "__closure__", None) or ()]
             if is_dataclass(one) and not isinstance(one, type):
                 waiting += [getattr(one, field.name) for field in fields(one)]
-    return frozenset(name for name in found if name.split(".")[0] in ("fairtrial", "validity"))
+    return frozenset(name for name in found if name.split(".")[0] in OURS)
 
 
 @cache
@@ -109,7 +111,7 @@ def _imported(place: str) -> tuple[str, ...]:
                 if module != "fairtrial" or not _is_module(f"{module}.{name}")
             ]
             names += submodules + own
-    return tuple(name for name in names if name.split(".")[0] in ("fairtrial", "validity"))
+    return tuple(name for name in names if name.split(".")[0] in OURS)
 
 
 @cache

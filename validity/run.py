@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairtrial import InputError
+from fairtrial import InputError, __version__
 from inside.ground import Fault
-from validity.board import METHODS, MODULES, Cell, Judged, cells, judge
+from validity.board import SECTIONS, Cell, Judged, cells, judge, module_of
 from validity.code import LIBRARIES, ONLY_SHOWS, code_digest, modules_of
+from validity.results import Board, judged, record
 
 README = """Finished lines of the validity board (`python -m validity --keep`), so that a stopped run goes on.
 
@@ -29,48 +29,30 @@ Lines of older code are not read any more: this folder may be deleted at any tim
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """All judged cells of one run."""
-
-    judged: tuple[Judged, ...]
-    form: str
-    seed: int
-
-    @property
-    def seconds(self) -> float:
-        """Computing time of all lines together, each as it was measured when the line was computed."""
-        return sum(line.seconds for line in self.judged)
-
-    @property
-    def as_expected(self) -> bool:
-        return all(line.as_expected for line in self.judged)
-
-
 def run_board(
     *,
     form: str = "long",
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = SECTIONS,
     seed: int = 0,
     jobs: int = 1,
     folder: Path | None = None,
     tell: Callable[[Judged, int, int], None] | None = None,
 ) -> Board:
     """Judge every cell of the methods named; results in `folder` are used again."""
-    unknown = [name for name in methods if name not in METHODS]
+    unknown = [name for name in methods if name not in SECTIONS]
     if unknown:
-        raise InputError("validity", Fault("method", f"must be one of {list(METHODS)}", got=unknown[0]))
+        raise InputError("validity", Fault("method", f"must be one of {list(SECTIONS)}", got=unknown[0]))
     chosen = [cell for method in methods for cell in cells(method) if _repeats(cell, form) or cell.exact]
-    found = {cell.key: judged for cell in chosen if (judged := _load(folder, cell, form, seed)) is not None}
+    found = {cell.key: line for cell in chosen if (line := _load(folder, cell, form, seed)) is not None}
     waiting = [cell for cell in chosen if cell.key not in found]
     done = len(found)
-    for cell, judged in _judge_all(waiting, form, seed, jobs):
-        found[cell.key] = judged
-        _save(folder, judged, form, seed)
+    for cell, line in _judge_all(waiting, form, seed, jobs):
+        found[cell.key] = line
+        _save(folder, line, form, seed)
         done += 1
         if tell is not None:
-            tell(judged, done, len(chosen))
-    return Board(tuple(found[cell.key] for cell in chosen), form, seed)
+            tell(line, done, len(chosen))
+    return Board(tuple(found[cell.key] for cell in chosen), form, seed, __version__)
 
 
 def _judge_all(waiting: list[Cell], form: str, seed: int, jobs: int) -> Iterator[tuple[Cell, Judged]]:
@@ -87,61 +69,40 @@ def _judge_all(waiting: list[Cell], form: str, seed: int, jobs: int) -> Iterator
         yield by_key[key], Judged(by_key[key], *numbers)
 
 
-def _judge_by_key(
-    method: str, name: str, form: str, seed: int
-) -> tuple[str, int, float, float, float, float | None, float | None]:
+def _judge_by_key(method: str, name: str, form: str, seed: int) -> tuple[str, *tuple[Any, ...]]:
     cell = next(cell for cell in cells(method) if cell.name == name)
-    judged = judge(cell, _repeats(cell, form), seed)
-    return cell.key, judged.repeats, judged.error, judged.tail, judged.seconds, judged.spread, judged.rival
+    line = judge(cell, _repeats(cell, form), seed)
+    return cell.key, line.repeats, line.error, line.holds, line.bound, line.seconds, line.rival
 
 
 def _repeats(cell: Cell, form: str) -> int:
     return cell.long if form == "long" else cell.short
 
 
-def _code(cell: Cell) -> str:
-    return code_digest(f"validity.{MODULES.get(cell.method, cell.method)}", modules_of(cell.run, cell.rival))
+def code_of(cell: Cell) -> str:
+    """A hash of the code that the line depends on."""
+    return code_digest(module_of(cell.method), modules_of(cell.run, cell.rival))
 
 
 def _path(folder: Path, cell: Cell, form: str, seed: int) -> Path:
-    what = (cell.key, cell.design, cell.claim, cell.nominal, _repeats(cell, form), seed, _code(cell))
+    what = (cell.key, cell.design, cell.claim, cell.nominal, _repeats(cell, form), seed, code_of(cell))
     return folder / f"{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]}.json"
 
 
 def _load(folder: Path | None, cell: Cell, form: str, seed: int) -> Judged | None:
     if folder is None or not (path := _path(folder, cell, form, seed)).exists():
         return None
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return Judged(
-        cell,
-        content["repeats"],
-        content["error"],
-        content["tail"],
-        content["seconds"],
-        content["spread"],
-        content["rival"],
-    )
+    return judged(cell, json.loads(path.read_text(encoding="utf-8")))
 
 
-def _save(folder: Path | None, judged: Judged, form: str, seed: int) -> None:
+def _save(folder: Path | None, line: Judged, form: str, seed: int) -> None:
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "README.md").write_text(
         README.format(shows=", ".join(ONLY_SHOWS), libraries=", ".join(LIBRARIES)), encoding="utf-8"
     )
-    content = {
-        "cell": judged.cell.key,
-        "repeats": judged.repeats,
-        "seed": seed,
-        "code": _code(judged.cell),
-        "error": judged.error,
-        "tail": judged.tail,
-        "seconds": judged.seconds,
-        "spread": judged.spread,
-        "rival": judged.rival,
-    }
-    target = _path(folder, judged.cell, form, seed)
+    target = _path(folder, line.cell, form, seed)
     partial = target.with_suffix(".part")
-    partial.write_text(json.dumps(content), encoding="utf-8")
+    partial.write_text(json.dumps(record(line, code_of(line.cell))), encoding="utf-8")
     partial.replace(target)

@@ -15,8 +15,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import vl_convert
 from parts import cbs_compas, cbs_recovery
+from parts.drawing import drawn
 from parts.keeping import spent
 
 PAGE = """# Conditional bias scan
@@ -163,9 +163,8 @@ def main() -> None:
         arguments.out.mkdir(parents=True, exist_ok=True)
         (arguments.out / "conditional_bias_scan.md").write_text(page, encoding="utf-8")
         for name, chart in charts(rows, found).items():
-            picture = vl_convert.vegalite_to_svg(chart.to_dict())
             path = arguments.out / f"conditional_bias_scan_figure_{name}.svg"
-            path.write_text(picture, encoding="utf-8")
+            path.write_text(drawn(chart), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import vl_convert
 from parts import elfa_certifying as certifying
 from parts import elfa_compas
 from parts import elfa_flagging as flagging
+from parts.drawing import drawn
 from parts.keeping import spent
 
 PAGE = """# Empirical likelihood fairness auditing
@@ -187,8 +187,7 @@ def main() -> None:
         arguments.out.mkdir(parents=True, exist_ok=True)
         (arguments.out / "elfa.md").write_text(page, encoding="utf-8")
         for name, chart in charts(covered, curves, flags, audit, valid).items():
-            picture = vl_convert.vegalite_to_svg(chart.to_dict())
-            (arguments.out / f"elfa_figure_{name}.svg").write_text(picture, encoding="utf-8")
+            (arguments.out / f"elfa_figure_{name}.svg").write_text(drawn(chart), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import vl_convert
 from improvability_patients import models, numbers, plane, printed_medians
+from parts.drawing import drawn
 from parts.keeping import kept, spent
 
 import fairtrial
@@ -310,8 +310,7 @@ def section(
         table=splits_table(result), key=key,
     )  # fmt: skip
     figures = {
-        f"improvability_{key}_{part}": vl_convert.vegalite_to_svg(charts[part].to_dict())
-        for part in ("rules", "utilities", "surface")
+        f"improvability_{key}_{part}": drawn(charts[part]) for part in ("rules", "utilities", "surface")
     }
     words_of = {"paper": "by their formula", "smooth": "valid"}
     lines = [(f"hold-out, {words_of[m]}", numbers(results[name, m])[0].tolist()) for m in words_of]
@@ -400,7 +399,7 @@ def main() -> None:
         given.out.mkdir(parents=True, exist_ok=True)
         (given.out / "improvability.md").write_text(page, encoding="utf-8")
         charts = {"improvability_power": power, "improvability_size": size}
-        figures = {name: vl_convert.vegalite_to_svg(chart.to_dict()) for name, chart in charts.items()}
+        figures = {name: drawn(chart) for name, chart in charts.items()}
         for name, svg in [
             item for part in [*found, {"figures": figures}] for item in part["figures"].items()
         ]:

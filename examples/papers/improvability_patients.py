@@ -19,7 +19,7 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-import vl_convert
+from parts.drawing import drawn
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LassoCV, LinearRegression
 
@@ -195,7 +195,7 @@ def _surface(result: fairtrial.Result, path: Path) -> None:
 
 
 def _write(path: Path, chart: Any) -> None:
-    path.write_text(vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8")
+    path.write_text(drawn(chart), encoding="utf-8")
 
 
 def page(path: Path, out: Path | None, *, trees: int, draws: int, jobs: int = 1, splits: int = 7) -> str:

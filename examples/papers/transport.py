@@ -18,8 +18,8 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-import vl_convert
 from parts import transport_tables as tables
+from parts.drawing import drawn
 from parts.keeping import kept, spent
 from parts.transport_data import People, arrhythmia, compas, data_folder, drug
 from scipy.stats import chi2
@@ -336,8 +336,7 @@ def main() -> None:
         arguments.out.mkdir(parents=True, exist_ok=True)
         (arguments.out / "transport.md").write_text(page, encoding="utf-8")
         for number, chart in ((1, first), (2, figure_2(histogram))):
-            picture = vl_convert.vegalite_to_svg(chart.to_dict())
-            (arguments.out / f"transport_figure_{number}.svg").write_text(picture, encoding="utf-8")
+            (arguments.out / f"transport_figure_{number}.svg").write_text(drawn(chart), encoding="utf-8")
 
 
 if __name__ == "__main__":

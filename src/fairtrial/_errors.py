@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 
 class _Nothing:
@@ -275,24 +275,32 @@ class FairtrialWarning(UserWarning):
     """Something was done in a weaker way than asked; the result's notes say the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something the reader must know: an assumption, a weakening, a count of what was left out.
+class Note(str):
+    """A text that the reader must know: an assumption, a weakening, a count of what was left out.
 
-    `people` is the count of people that the text tells, so that masking need not read it.
+    `code` names it for machines; `people` is the count of people that the text tells, so that masking need not read it.
     """
 
     code: str
-    text: str
-    people: int | None = None
+    people: int | None
+
+    def __new__(cls, code: str, text: str, people: int | None = None) -> Self:
+        note = super().__new__(cls, text)
+        note.code, note.people = code, people
+        return note
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Note, (self.code, self.text, self.people)
+
+    @property
+    def text(self) -> str:
+        """The bare text."""
+        return str(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "code": self.code,
-            "text": self.text,
-            **({} if self.people is None else {"people": self.people}),
-        }
+        told = {} if self.people is None else {"people": self.people}
+        return {"code": self.code, "text": self.text, **told}
 
 
 def notes_where(said: Mapping[str, tuple[bool, str]]) -> list[Note]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairtrial import Audit
 from fairtrial.papers.improvability import kinked_gap
 from inside.improve import (
     accuracy_components,
@@ -14,6 +15,17 @@ from inside.improve import (
     staircase,
 )
 from inside.inference import Utility, bootstrap_levels, level_cells
+
+
+def audit_of(data, **changes):
+    """The audit of misled people, with other roles where they are named."""
+    roles = {
+        "outcome": "outcome",
+        "decision": "decision",
+        "groups": "group",
+        "features": ["need", "proxy", "sector"],
+    }
+    return Audit(data, **{**roles, **changes})
 
 
 def split_components(*, splits, method, rows=600, draws=400):

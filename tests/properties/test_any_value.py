@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import fairtrial as ft
 from inside.ground import Argument, canonical
 from inside.methods import declared_methods
+from properties.odd_inputs import MANY
 
 ARGUMENTS = [
     pytest.param(argument, id=f"{name} {argument.name}")
@@ -34,7 +35,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.parametrize("argument", ARGUMENTS)
-@settings(max_examples=6, derandomize=True, deadline=None, database=None)
+@settings(max_examples=300 if MANY else 6, derandomize=True, deadline=None, database=None)
 @given(value=VALUES)
 def test_any_value_is_taken_or_refused_with_one_line(argument: Argument, value: object) -> None:
     fault = argument.fault(argument.plain(value))
@@ -48,7 +49,7 @@ def test_any_value_is_taken_or_refused_with_one_line(argument: Argument, value: 
 LABELS = st.lists(st.text(max_size=6), min_size=1, max_size=40)
 
 
-@settings(max_examples=25, derandomize=True, deadline=None, database=None)
+@settings(max_examples=1000 if MANY else 25, derandomize=True, deadline=None, database=None)
 @given(labels=LABELS)
 @pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 def test_any_label_is_counted(labels: list[str]) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from inside.results import Claim
-from truth.board import SHORT, Line, run_board
+from truth.cells import SHORT, lines, played
 from truth.check import Outcome, Said, falsehood
-from truth.page import write_page
 from truth.scenario import Scenario
 from truth.scenarios import SCENARIOS
 from truth.world import People, true_gap
+from validity.board import Judged, judge
+from validity.page import full_page
+from validity.results import Board
 
 IN_SHORT = [scenario for scenario in SCENARIOS if scenario.short]
 
@@ -22,9 +25,9 @@ IN_SHORT = [scenario for scenario in SCENARIOS if scenario.short]
 @pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 @pytest.mark.parametrize("scenario", IN_SHORT, ids=lambda scenario: scenario.name)
 def test_scenario(scenario: Scenario) -> None:
-    line = run_board(long=False, names=(scenario.name,))[0]
-    said = [(outcome.false, outcome.missing, outcome.forbidden) for outcome in line.outcomes]
-    assert line.holds, said
+    judged = [judge(cell, cell.short) for cell in lines(scenario)]
+    outcomes = played(scenario.name, SHORT)
+    assert all(line.holds for line in judged), [(one.false, one.missing, one.forbidden) for one in outcomes]
 
 
 def test_there_are_enough_of_them() -> None:
@@ -78,17 +81,24 @@ def test_the_truth_is_counted_from_everyone() -> None:
     assert true_gap(people, "ppv", {"g": "b"}, 0.3) == (0.5, 0.3)
 
 
-def line(*outcomes: Outcome) -> Line:
-    return Line(world(), outcomes, 0.0)
+def judged(outcomes: Sequence[Outcome]) -> list[Judged]:
+    """The lines of a scenario that was played with these outcomes: nothing false, and what is due is found."""
+    cells = list(lines(world(), lambda repeats: outcomes[:repeats]))
+    assert [cell.claim for cell in cells] == ["false claims", "power"]
+    questions = len(world().asks) + 1
+    return [judge(cell, len(outcomes) * times) for cell, times in zip(cells, (questions, 1), strict=True)]
 
 
-def test_a_board_that_lies_would_be_noticed(tmp_path) -> None:
+def hold(*outcomes: Outcome) -> bool:
+    return all(line.holds for line in judged(outcomes))
+
+
+def test_a_board_that_lies_would_be_noticed() -> None:
     good, lies = Outcome(), Outcome(false=["api: measure found x: no", "report: run found x: no"])
-    assert line(*[good] * 20).holds
-    assert not line(*[lies] * 20).holds
-    assert not line(*[Outcome(missing=["api: x"])] * 20).holds
-    assert not line(*[good] * 19, Outcome(forbidden=["api: certify certified"])).holds
-    assert not line(*[lies] * SHORT).holds or SHORT * line(good).questions < 4
-    text = write_page([line(good), line(*[lies] * 20)], tmp_path).read_text(encoding="utf-8")
+    assert hold(*[good] * 20)
+    assert not hold(*[lies] * 20)
+    assert not hold(*[Outcome(missing=["api: x"])] * 20)
+    assert not hold(*[good] * 19, Outcome(forbidden=["api: certify certified"]))
+    assert not hold(*[lies] * SHORT) or SHORT * (len(world().asks) + 1) < 4
+    text = full_page(Board(tuple(judged([lies] * 20)), "long", 0))
     assert "**FAILS**" in text
-    assert "1 of 2 hold" in text

@@ -23,20 +23,10 @@ from inside.improve import (
     find_worth,
     reweighing,
 )
-from oracles.improve_data import misled_people
+from oracles.improve_data import audit_of, misled_people
 from validity.improve_asked import improve
 
 QUICK = {"splits": 2, "bootstrap": 200, "by": "group"}
-
-
-def audit_of(data, **changes):
-    roles = {
-        "outcome": "outcome",
-        "decision": "decision",
-        "groups": "group",
-        "features": ["need", "proxy", "sector"],
-    }
-    return Audit(data, **{**roles, **changes})
 
 
 # -- thresholds and utilities ---------------------------------------------------------------------------------

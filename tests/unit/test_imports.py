@@ -200,6 +200,18 @@ def test_import_is_light() -> None:
     assert heavy_after("import fairtrial; dir(fairtrial); fairtrial.InputError") == set()
 
 
+AUDIT = """
+import fairtrial
+table = {"hired": [1, 0, 0, 1] * 50, "female": [1, 1, 0, 0] * 50}
+audit = fairtrial.Audit(table, decision="hired", groups=["female"])
+"""
+
+
+@pytest.mark.parametrize("call", ['measure(audit, "selection_rate")', 'certify(audit, "selection_rate")'])
+def test_a_table_of_rates_loads_no_compiler_and_no_models(call: str) -> None:
+    assert heavy_after(f"{AUDIT}\nfairtrial.{call}") & {"numba", "sklearn", "altair"} == set()
+
+
 def test_the_heavy_modules_would_be_noticed() -> None:
     assert heavy_after("import pandas") >= {"pandas"}
 

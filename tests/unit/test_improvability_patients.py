@@ -20,7 +20,9 @@ def study() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(SCRIPT.parent)  # a paper's parts import each other
+        spec.loader.exec_module(module)
     return module
 
 

@@ -7,22 +7,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from fairtrial import Audit, InputError, load_rule
+from fairtrial import InputError, load_rule
 from inside.improve import SignedLinear, dependence_p
-from oracles.improve_data import misled_people
+from oracles.improve_data import audit_of, misled_people
 from validity.improve_asked import improve
 
 QUICK = {"splits": 1, "bootstrap": 200, "by": "group"}
-
-
-def audit_of(data, **changes):
-    roles = {
-        "outcome": "outcome",
-        "decision": "decision",
-        "groups": "group",
-        "features": ["need", "proxy", "sector"],
-    }
-    return Audit(data, **{**roles, **changes})
 
 
 def with_gaps(rows=1200):

@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairtrial
 from fairtrial import Audit, InputError, Payoff
 from inside.ground import NotApplicable
+from inside.improve import Rule
 from inside.results import mask_result
 from oracles.improve_data import misled_people
 from validity.improve_asked import improve
@@ -40,6 +41,14 @@ def test_a_fixed_rule_is_tested_on_all_rows():
     assert result.provenance["arguments"]["splits"] is None
     assert [picture.name for picture in result.pictures()] == ["utilities", "surface"]
     assert "splits" not in " ".join(result.reading())
+
+
+def test_a_rule_that_cannot_read_rows_is_refused():
+    rule = Rule("as needed", lambda inputs: inputs.matrix[:, 0])
+    with pytest.raises(
+        InputError, match="candidate 'as needed' does not say how it reads rows: give it a reading"
+    ):
+        improve(audit_of(misled_people(500)), "accuracy", "tpr", **{**FIXED, "candidates": [rule]})
 
 
 def test_a_direction_that_was_not_stated_is_paid_for():

@@ -15,7 +15,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import fairtrial
-from inside.cli import main
 from inside.methods import declaration
 from inside.trial import form_schema, load_results, run
 
@@ -123,18 +122,6 @@ def people(tmp_path: Path) -> Path:
     path = tmp_path / "people.csv"
     frame.to_csv(path, index=False)
     return path
-
-
-@pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fairtrial", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        said = capsys.readouterr()
-        return int(stopped.value.code or 0), said.out, said.err
-
-    return call
 
 
 def test_the_command(headcount: ModuleType, people: Path, typed: Any) -> None:

@@ -27,7 +27,7 @@ def module(path: Path) -> Any:
     return found
 
 
-COVERAGE = module(ROOT / "scripts" / "write_coverage.py")
+COVERAGE = module(ROOT / "scripts" / "papers_coverage.py")
 PAPERS = {name: COVERAGE.read(name) for name in COVERAGE.written()}
 LINES = [(name, kind, line) for name, paper in PAPERS.items() for kind, line in COVERAGE.lines(paper)]
 
@@ -94,10 +94,20 @@ def test_lines_are_whole(name: str) -> None:
         assert ("call" in line) == (line["state"] != "missing"), line["item"]
 
 
-def test_the_pages_are_written() -> None:
-    """`python scripts/write_coverage.py` writes them."""
-    assert [str(path.relative_to(ROOT)) for path in COVERAGE.changes()] == []
+def test_every_line_is_on_its_page() -> None:
+    pages = COVERAGE.pages()
+    assert set(pages) == {*(f"{name}.md" for name in PAPERS), "index.md"}
+    for name, paper in PAPERS.items():
+        assert pages[f"{name}.md"].count("\n| ") == len(COVERAGE.lines(paper)) + len(
+            set(COVERAGE.KINDS) & set(paper)
+        )
 
 
 def test_all_five_papers_are_told() -> None:
     assert tuple(COVERAGE.written()) == COVERAGE.PAPERS
+
+
+def test_figures_are_small() -> None:
+    """`parts/drawing.py` writes them."""
+    large = [path.name for path in (ROOT / "docs").rglob("*.svg") if path.stat().st_size > 150_000]
+    assert large == []

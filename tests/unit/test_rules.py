@@ -29,23 +29,13 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fairtrial import Audit, InputError, load_rule
+from fairtrial import InputError, load_rule
 from fairtrial.papers.improvability import LinearProgram
 from inside.improve import Scored
-from oracles.improve_data import misled_people
+from oracles.improve_data import audit_of, misled_people
 from validity.improve_asked import improve
 
 QUICK = {"splits": 1, "bootstrap": 200, "by": "group"}
-
-
-def audit_of(data, **changes):
-    roles = {
-        "outcome": "outcome",
-        "decision": "decision",
-        "groups": "group",
-        "features": ["need", "proxy", "sector"],
-    }
-    return Audit(data, **{**roles, **changes})
 
 
 def pipeline():

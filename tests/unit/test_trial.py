@@ -14,7 +14,7 @@ from inside.ground import GateClosed, NotWritten, write_whole
 from inside.trial import FOLDER, Event, check_schema, load_results, run
 from method_stand_ins import stand_in
 
-SCHEMA = Path(fairtrial.__file__).parent / "trial" / "results.schema.json"
+SCHEMA = Path(fairtrial.__file__).parent / "_trial" / "results.schema.json"
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results.schema.json"
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 NAMED = re.compile(r"\bfairtrial[ =]+v?(\d+\.\d+\.\d+)")
 # Written by a run: they name the version that ran, which may be older than the code around them.
-RECORDS = {"benchmarks.md", "validity.md"}
+RECORDS = {"benchmarks.md", "cost.md", "validity.md"}
 
 
 def parts(text: str) -> tuple[int, ...]:

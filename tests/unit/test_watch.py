@@ -414,20 +414,6 @@ def test_round_trip_charts_and_alert(state: str, tmp_path: Path) -> None:
     assert result.primary()[0].p_value < 0.05
 
 
-@pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    from inside.cli import main
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fairtrial", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        said = capsys.readouterr()
-        return int(stopped.value.code or 0), said.out, said.err
-
-    return call
-
-
 def test_the_command(state: str, tmp_path: Path, typed: Any) -> None:
     weeks(1, 10).to_csv(tmp_path / "new.csv", index=False)
     weeks(11, 40, gap=0.4).to_csv(tmp_path / "more.csv", index=False)

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from inside.methods import declared_methods
-from validity.board import METHODS, Cell, Judged, cells, judge
+from validity.board import AUDITS, METHODS, Cell, Judged, cells, judge
 from validity.code import _reached
-from validity.page import side_by_side, write_page
-from validity.run import Board, run_board
+from validity.page import SUMMARY, full_page, side_by_side, summary_page
+from validity.results import Board, read, write
+from validity.run import run_board
 
 CELLS = list(cells())
 DOCS = Path(__file__).parents[2] / "docs"
@@ -211,9 +212,9 @@ def test_a_line_depends_on_what_runs_it() -> None:
     assert code_digest("validity.watch", few) != code_digest("validity.plan", few)
 
 
-def test_a_variant_is_shown_below_its_counterpart(tmp_path, monkeypatch) -> None:
+def test_a_variant_is_shown_below_its_counterpart(monkeypatch) -> None:
     board, _ = _run(None, monkeypatch)
-    text = write_page(board, tmp_path).read_text(encoding="utf-8")
+    text = full_page(board)
     ours, paper = (
         text.index(f"| {name} |") for name in ("no disparity, rest", "↳ BH in each node of the tree")
     )
@@ -221,13 +222,13 @@ def test_a_variant_is_shown_below_its_counterpart(tmp_path, monkeypatch) -> None
     assert "fails, as expected" in text
 
 
-def test_lines_without_an_error_are_told_apart(tmp_path) -> None:
+def test_lines_without_an_error_are_told_apart() -> None:
     never, power, *others = [
         next(cell for cell in CELLS if cell.claim == claim and cell.variant == "ours" and cell.rival is None)
         for claim in ("size", "power", "coverage")
     ]
     judged = (Judged(never, 2000, 0.0, 1.0), Judged(power, 400, 0.0, 1.0), Judged(others[0], 400, 0.05, 0.5))
-    text = write_page(Board(judged, "long", 0), tmp_path).read_text(encoding="utf-8")
+    text = full_page(Board(judged, "long", 0))
     section = text[text.index("## Never wrong") :]
     assert "These 1 of 2 lines" in section
     assert f"| {never.method}: {never.name} | {never.design} | 2,000 |" in section
@@ -243,25 +244,44 @@ def test_no_line_is_lost_on_the_page() -> None:
     assert Board((), "short", 0).seconds == 0
 
 
-def published() -> dict[tuple[str, str], list[str]]:
-    """The cells of every line on the published page, by method and name."""
-    section, shown = "", {}
-    for line in (DOCS / "validity.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            section = line.removeprefix("## ")
-        elif section in METHODS and line.startswith("| ") and not line.startswith(("| what |", "|---")):
-            name, *others = line.removeprefix("| ").removeprefix("↳ ").split(" | ")
-            shown[section, name] = others
-    return shown
+KEPT = read()
 
 
-def test_the_published_page_has_the_lines_of_this_board() -> None:
-    """A line added, renamed or dropped asks for `make validity`."""
-    assert set(published()) == {(cell.method, cell.name) for cell in CELLS}
+def test_the_kept_results_have_the_lines_of_this_board() -> None:
+    """A line added, renamed or dropped asks for `make validity`, or `make truth`."""
+    assert {line.cell.key for line in KEPT.judged} == {cell.key for cell in [*CELLS, *cells(AUDITS)]}
+    assert KEPT.form == "long"
+    assert KEPT.as_expected
 
 
-def test_the_page_of_means_quotes_the_published_page() -> None:
-    errors = {name: float(others[5]) for (_, name), others in published().items()}
+def test_the_summary_says_what_the_kept_results_say() -> None:
+    text = SUMMARY.read_text(encoding="utf-8")
+    assert text == summary_page(KEPT), "`make validity` writes it"
+    assert len(text.replace("|", " ").split()) <= 1500
+
+
+def test_every_kept_line_is_on_the_full_page() -> None:
+    text = full_page(KEPT)
+    for line in KEPT.judged:
+        arrow = "" if line.cell.variant == "ours" else "↳ "
+        assert f"| {arrow}{line.cell.name} | {line.cell.design} | {line.cell.claim} |" in text
+
+
+def test_lines_of_sections_that_did_not_run_are_kept(tmp_path) -> None:
+    path = tmp_path / "results.jsonl"
+    write(KEPT, [""] * len(KEPT.judged), path)
+    first = read(path)
+    plan = [replace(line, error=0.5) for line in first.lines("plan")]
+    write(Board(tuple(plan), "long", 0), [""] * len(plan), path)
+    again = read(path)
+    assert again.lines("plan") == plan
+    assert [line for line in again.judged if line not in plan] == [
+        line for line in first.judged if line.cell.method != "plan"
+    ]
+
+
+def test_the_page_of_means_quotes_the_kept_results() -> None:
+    errors = {line.cell.name: line.error for line in KEPT.judged}
     lines = (DOCS / "means.md").read_text(encoding="utf-8").splitlines()
     rows = [place for place, line in enumerate(lines) if line.startswith("| line of the board |")]
     quoted = [

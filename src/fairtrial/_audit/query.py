@@ -218,7 +218,8 @@ class Query:
     # -- asking ---------------------------------------------------------------------------------------------
     def grouped(self) -> Table:
         """One grouping query; faults of the data found in it are raised together."""
-        assert not self.values or self.roles.source.counted is None, "real values need every row"
+        if self.values and self.roles.source.counted is not None:
+            raise TypeError("real values need every row")
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
         scale, more = None, {}
         if self.weighed:
@@ -273,7 +274,8 @@ class Query:
 
     def plain(self) -> Table:
         """The rows themselves, in the defined order."""
-        assert self.roles.source.counted is None, "lines that stand for several rows are no rows"
+        if self.roles.source.counted is not None:
+            raise TypeError("lines that stand for several rows are no rows")
         rows, kept = self.roles.count_rows(), self.roles.count_read()
         needed = kept * (BYTES_PER_ROW + BYTES_PER_KEY * len(self.keys) + BYTES_PER_VALUE * len(self.values))
         needed += (rows - kept) * BYTES_PER_ROW * (len(self.keys) + len(self.values))

@@ -178,9 +178,10 @@ class Roles(Columns):
         Returns
         -------
         list of str
-            Tenths, unless the audit cuts the score otherwise.
+            Tenths, unless the audit cuts the score otherwise; none without a score.
         """
-        assert self.score is not None
+        if self.score is None:
+            return []
         return bin_labels(self.bin_edges(self.score, default=10), self.kind(self.score))
 
     def in_order(self, name: str, labels: set[str]) -> list[str]:

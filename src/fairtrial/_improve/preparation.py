@@ -342,7 +342,10 @@ def _inputs(
 def _scores(audit: Audit, fixed: FixedRule, rows: int) -> Any:
     """A fixed rule's scores of all rows, in their order."""
     rule = fixed.rule
-    assert rule.reading is not None
+    if rule.reading is None:
+        raise InputError(
+            WHO, candidate_fault(fixed.name, "does not say how it reads rows", "give it a reading")
+        )
     score = np.asarray(rule.scorer(rule.reading.inputs(audit)), dtype=np.float64)
     if score.shape != (rows,) or not np.isfinite(score).all():
         required = f"must give one finite number for each of the {rows:,} rows"

@@ -117,7 +117,7 @@ class ImproveResult(Result):
     def largest_fairness_gain(self, accuracy_loss: float = 0.0) -> float | None:
         """The largest fairness gain shown at an accuracy loss of at most `accuracy_loss`, fixed in advance.
 
-        Shares of the status quo, or differences with margin_kind="absolute"; None where nothing is shown.
+        Shares of the status quo, or units with an absolute margin; None where nothing is shown.
         """
         gain = self.surface().largest_fairness_gain(-accuracy_loss)
         return gain if math.isfinite(gain) else None

@@ -121,7 +121,7 @@ def plan(
     )
     if not monitoring:
         return answer(assumed, band, disparity)
-    from fairtrial._plan.monitoring import check_monitoring, with_monitoring
+    from fairtrial._plan.answer import check_monitoring, with_monitoring
 
     check_monitoring(assumed, disparity, each_period)
     assert disparity is not None

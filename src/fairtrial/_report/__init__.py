@@ -14,8 +14,8 @@ from fairtrial._report.certificate import certificate_page, write_certificate
 from fairtrial._report.difference_page import difference_page, write_difference
 from fairtrial._report.findings import correction_text, findings
 from fairtrial._report.one_gap import clearest_in_people
-from fairtrial._report.pages import asset as own_asset
-from fairtrial._report.pages import environment, page_text
+from fairtrial._report.pdf import asset as own_asset
+from fairtrial._report.pdf import environment, page_text
 from fairtrial._report.tables import csv_text, shown, write_parquet
 from fairtrial._results.charts.drawing import ChartFailed, cleaned, svg
 from fairtrial._results.charts.page import DARK, asset, json_text, script_text, security_policy, vega_bundle

@@ -9,13 +9,11 @@ from importlib.metadata import version
 from typing import Any
 
 from fairtrial._method.declaration import find_method, read_result, trial_methods
-from fairtrial._report.chart_numbers import chart_lines
-from fairtrial._report.close_ups import drawn
+from fairtrial._report.described import entries
 from fairtrial._report.findings import correction_text, family_table, family_text, findings
 from fairtrial._report.first_screen import first_screen
-from fairtrial._report.glossary import entries
-from fairtrial._report.one_gap import why_numbers_differ
-from fairtrial._report.tables import build_table
+from fairtrial._report.one_gap import drawn, why_numbers_differ
+from fairtrial._report.tables import build_table, chart_lines
 from fairtrial._results.masking import masked_rows, published_rows
 from fairtrial._results.result import FurtherTable, Result
 from fairtrial._results.text import left_out_texts

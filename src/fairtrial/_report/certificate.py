@@ -11,7 +11,7 @@ from typing import Any
 from fairtrial._compare.words import band_words
 from fairtrial._errors import Fault, InputError
 from fairtrial._method.declaration import find_method, read_result
-from fairtrial._report.pages import page_text
+from fairtrial._report.pdf import page_text
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
 from fairtrial._trial.rederived import contradictions

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial._method.declaration import find_method
-from fairtrial._report.pages import page_text
+from fairtrial._report.pdf import page_text
 from fairtrial._report.tables import shown
 from fairtrial._results.text import counted, interval_text, true_minus
 from fairtrial._trial.difference import difference

@@ -13,17 +13,19 @@ from fairtrial._compare.words import band_words
 from fairtrial._method.declaration import find_method, read_result
 from fairtrial._metrics.table import METRICS
 from fairtrial._report.described import (
+    Results,
     described_groups,
     described_headline,
     described_next,
     described_problem,
     described_size,
     described_sure,
+    left_out,
+    linked,
+    named_groups,
+    result_metrics,
 )
-from fairtrial._report.findings import what
-from fairtrial._report.gap_words import gap_text, interval_of, largest_row, rates_text
-from fairtrial._report.glossary import linked
-from fairtrial._report.left_out import Results, left_out, named_groups, result_metrics
+from fairtrial._report.findings import gap_text, interval_of, largest_row, rates_text, what
 from fairtrial._report.one_gap import (
     borne_out,
     compared_with,
@@ -38,7 +40,7 @@ from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted, in_a_sentence
 from fairtrial._trial.family import corrected_claims, only_describes, shows
-from fairtrial._trial.in_people import plain_metric
+from fairtrial._trial.rederived import plain_metric
 
 Judged = dict[str, dict[tuple[str, ...], str]]
 ASKED_NEXT = {"explain": "which features carry it", "improve": "whether a fairer rule would be as good"}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairtrial._metrics.table import METRICS
-from fairtrial._report.column_room import BROKEN, ROOM, kept, width
 from fairtrial._results.column import Column, Kind, reason, scalar
 from fairtrial._results.result import Result
 from fairtrial._results.text import (
@@ -23,6 +22,38 @@ from fairtrial._results.text import (
     true_minus,
 )
 from fairtrial._work.whole_files import write_whole
+
+# -- Which columns of a table fit a screen beside each other; the others are folded until they are asked for.
+ROOM = 940.0  # pixels of a table on a wide screen
+LETTER, PADDING = 8.0, 18.0  # pixels
+BROKEN = 26  # letters after which a text is broken into lines
+LEAST = 112.0  # pixels of the first and the last column
+LINES = {"why": 13, "verdict": 17, "text": 21}  # letters of a line of what is broken, by the cell's class
+
+
+def letters(text: str, css: str) -> int:
+    """How wide a cell's text stands: numbers and short texts in one line, others broken into several."""
+    classes = css.split()
+    if "why" not in classes and len(text) <= BROKEN:
+        return len(text)
+    return next((min(len(text), line) for name, line in LINES.items() if name in classes), len(text))
+
+
+def width(title: str, cells: Iterable[tuple[str, str]]) -> float:
+    """A column's width in pixels, from its heading and the texts and classes of its cells."""
+    longest = max((letters(text, css) for text, css in cells), default=0)
+    return LETTER * max(longest, len(title)) + PADDING
+
+
+def kept(wanted: Sequence[str], always: Sequence[str], widths: Mapping[str, float]) -> set[str]:
+    """The columns that stay: those that always do, then the wanted ones in order, each where it fits."""
+    stay, room = set(always), ROOM - sum(max(widths[name], LEAST) for name in set(always))
+    for name in wanted:
+        if name not in stay and widths[name] <= room:
+            stay.add(name)
+            room -= widths[name]
+    return stay
+
 
 # what is wanted first of what does not fit
 FIRST = (
@@ -222,3 +253,67 @@ def write_parquet(result: Result, path: Path) -> None:
     buffer = io.BytesIO()
     parquet.write_table(result.to_frame(backend="pyarrow"), buffer)
     write_whole(path, buffer.getvalue())
+
+
+# -- What a chart shows, as lines of text: for those who cannot see it, and for those who want to read it.
+MOST_LINES = 130  # of sixty groups two each, and the tolerance
+# what a chart draws with but does not say
+_UNSAID = {
+    "panel",
+    "fill",
+    "ink",
+    "sort",
+    "order",
+    "place",
+    "link",
+    "right",
+    "line",
+    "column",
+    "people",
+    "sign",
+    "mark",
+}
+
+
+def chart_lines(spec: Mapping[str, Any]) -> list[str]:
+    """One line per row of the chart's data, its words and numbers; long ones are cut, the table has the rest."""
+    lines = list(dict.fromkeys(line for row in _rows(spec) if (line := _numbers_line(row))))
+    if len(lines) > MOST_LINES:
+        return [*lines[:MOST_LINES], f"and {len(lines) - MOST_LINES:,} more, in the table"]
+    return lines
+
+
+def _rows(spec: Any) -> Iterator[Mapping[str, Any]]:
+    """The rows of every view, wherever they stand in the spec."""
+    if isinstance(spec, Mapping):
+        for name, part in spec.items():
+            if name == "values" and isinstance(part, list):
+                yield from (row for row in part if isinstance(row, Mapping))
+            else:
+                yield from _rows(part)
+    elif isinstance(spec, list):
+        for part in spec:
+            yield from _rows(part)
+
+
+def _numbers_line(row: Mapping[str, Any]) -> str:
+    """'race: Hispanic: 21.5% (17.6% to 25.8%), no difference shown'; nothing where nobody and nothing is named."""
+    who = next(
+        (str(row[name]) for name in ("label", "group", "words", "feature", "attribute") if row.get(name)), ""
+    )
+    if row.get("text") is not None and who:
+        text, metric = true_minus(str(row["text"])), f"{row['metric']}, " if row.get("metric") else ""
+        state = f", {row['state']}" if row.get("state") and str(row["state"]) not in text else ""
+        return f"{metric}{who}: {text}{state}"
+    told = [
+        f"{name.replace('_', ' ')} {value:.4g}"
+        if isinstance(value, float)
+        else f"{name.replace('_', ' ')} {value}"
+        for name, value in row.items()
+        if name not in _UNSAID
+        and value is not None
+        and not isinstance(value, bool | dict | list)
+        and str(value) != who
+    ]
+    numbers = any(isinstance(value, int | float) and not isinstance(value, bool) for value in row.values())
+    return f"{who}: {', '.join(told)}".removeprefix(": ") if numbers and len(told) > 1 else ""

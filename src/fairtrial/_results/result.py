@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from altair import TopLevelMixin
 
     from fairtrial._results.charts.picture import Picture
-    from fairtrial._results.close_up import CloseUp
+    from fairtrial._results.column import CloseUp
 
 SCHEMA = "fairtrial/result/2"
 PARTS = ("question", "null", "verdict", "estimates", "details", "notes", "provenance")
@@ -54,8 +54,8 @@ class Result:
         The rows of the table; `columns` says what each key is.
     details : dict
         What charts and sentences need besides the table.
-    notes : tuple of Note
-        What a reader must know.
+    notes : tuple of str
+        What a reader must know; each has a `code` that names it for machines.
     provenance : dict
         Versions, the data's fingerprint, and the arguments.
     objects : dict
@@ -190,15 +190,47 @@ class Result:
             provenance=dict(content["provenance"]),
         )
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The estimates as a dataframe of the kind the data came in ('pandas', 'polars', 'pyarrow')."""
+    def to_frame(self, backend: str | None = None, *, all: bool = False) -> Any:
+        """The estimates as a dataframe: the columns that apply, or every one with `all=True`.
+
+        Parameters
+        ----------
+        backend : str or None
+            'pandas', 'polars' or 'pyarrow'; by default the kind the data came in.
+        all : bool
+            Also the columns that printed tables leave out and those that are empty in every row: results of one
+            method then have the same columns, whatever was asked.
+
+        Returns
+        -------
+        DataFrame
+            One row per estimate.
+        """
         from fairtrial._audit.source import to_native
 
-        table = {
-            column.name: [scalar(row.get(column.name)) for row in self.estimates] for column in self.columns
-        }
-        kinds = {column.name: column.kind for column in self.columns}
+        columns = self.columns if all else self.columns_that_apply()
+        table = {column.name: [scalar(row.get(column.name)) for row in self.estimates] for column in columns}
+        kinds = {column.name: column.kind for column in columns}
         return to_native(table, backend or self.provenance.get("frame", "pyarrow"), kinds)
+
+    def columns_that_apply(self) -> list[Column]:
+        """The columns of the printed table and the p-values, where some row has something in them."""
+        filled = {name for row in self.estimates for name, value in row.items() if value is not None}
+        return [
+            column
+            for column in self.columns
+            if (column.shown or column.shown_with in filled or column.kind in ("p", "state"))
+            and column.name in filled
+        ]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same, of the same data, with the same arguments and versions."""
+        if not isinstance(other, Result):
+            return NotImplemented
+        return type(self) is type(other) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.question, self.verdict.code, self.verdict.text))
 
     def __str__(self) -> str:
         return self.summary()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from fairtrial._results.close_up import CloseUp, Mark
-from fairtrial._results.column import reason, scalar
+from fairtrial._results.column import CloseUp, Mark, reason, scalar
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted, format_value, interval_text
 

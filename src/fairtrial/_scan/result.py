@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from fairtrial._results.charts.picture import Picture
 from fairtrial._results.claims import Claim, Judged
-from fairtrial._results.close_up import CloseUp
-from fairtrial._results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
+from fairtrial._results.column import CloseUp, Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted
 

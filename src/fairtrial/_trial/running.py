@@ -25,13 +25,11 @@ from fairtrial._results.masking import mask_result
 from fairtrial._results.output import make_output_folder
 from fairtrial._results.result import Result
 from fairtrial._results.result import versions as result_versions
-from fairtrial._trial.data_facts import data_facts
 from fairtrial._trial.keeping import Keeper, identity_of, section_key
 from fairtrial._trial.presets import complete
-from fairtrial._trial.publishing.checking import tells_of_few
-from fairtrial._trial.publishing.making import make_plan
+from fairtrial._trial.publishing.making import make_plan, tells_of_few
 from fairtrial._trial.publishing.plan import Plan
-from fairtrial._trial.record import Answer, Status, Trial
+from fairtrial._trial.record import Answer, Status, Trial, data_facts
 from fairtrial._trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial._trial.spec.open_audit import check_sections
 from fairtrial._trial.spec.speech import TOML

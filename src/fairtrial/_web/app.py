@@ -24,8 +24,8 @@ from fairtrial._method.declaration import trial_methods
 from fairtrial._metrics.table import CRITERIA, METRICS
 from fairtrial._trial.spec.tables import PRESETS, TABLES, Lending
 from fairtrial._web.audit_routes import add_audits
-from fairtrial._web.fault_page import POLICY, fault_page, wants_page
-from fairtrial._web.guard import Guard
+from fairtrial._web.guard import FAULT_POLICY as POLICY
+from fairtrial._web.guard import Guard, fault_page, wants_page
 from fairtrial._web.jobs import Jobs
 from fairtrial._web.look import looked_at
 from fairtrial._web.settings import MEGABYTE, Settings

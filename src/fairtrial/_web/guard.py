@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
+from html import escape
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
-from fairtrial._web.connections import MOST_CONNECTIONS
-from fairtrial._web.fault_page import POLICY as PAGE_POLICY
-from fairtrial._web.fault_page import fault_page, wants_page
+from fairtrial._results.charts.page import security_policy
 from fairtrial._web.settings import MEGABYTE, Settings
+
+# -- Connections that ask for nothing are ended, so that they keep nobody else out.
+MOST_CONNECTIONS = 500
+HEAD_SECONDS = 20.0
+
+
+def patient_protocol(seconds: float = HEAD_SECONDS) -> type[Any]:
+    """uvicorn's own protocol, which by itself waits for the head of a request without end."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Patient(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(seconds, self._end_if_silent, None)
+
+        def data_received(self, data: bytes) -> None:
+            before = self.cycle
+            super().data_received(data)
+            if self._waits(before):  # for the rest of a request's head
+                self.loop.call_later(seconds, self._end_if_silent, before)
+
+        def _waits(self, before: Any) -> bool:
+            return self.cycle is before and (before is None or before.response_complete)
+
+        def _end_if_silent(self, before: Any) -> None:
+            if self._waits(before) and not self.transport.is_closing():
+                self.transport.close()
+
+    return Patient
+
 
 MOST_AT_ONCE = MOST_CONNECTIONS - 50  # so that whoever comes next can still be told
 MOST_BYTES = 4 * MEGABYTE  # of what a page sends beside files, which have a limit of their own
@@ -109,7 +139,7 @@ async def _answer(
     headers = {
         **HEADERS,
         "content-type": f"text/{'html' if page else 'plain'}; charset=utf-8",
-        "content-security-policy": PAGE_POLICY if page else POLICY,
+        "content-security-policy": FAULT_POLICY if page else POLICY,
         **(more or {}),
     }
     listed = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
@@ -146,3 +176,29 @@ def _with_headers(send: Any) -> Any:
         await send(message)
 
     return sent
+
+
+# -- What a browser shows of a request that was refused: a page that needs nothing else of this server.
+STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{margin:0 auto;max-width:44rem;padding:2rem 1rem;font:1rem/1.5 system-ui,sans-serif;"
+    "background:#fff;color:#1c2024}a{color:#0b5cad}"
+    "@media(prefers-color-scheme:dark){body{background:#14171a;color:#e8eaed}a{color:#8ab8f0}}"
+)
+FAULT_POLICY = security_policy([], [STYLE])
+
+
+def wants_page(headers: Mapping[str, str]) -> bool:
+    """Whether a person asks, whose browser goes to the address; a page's own requests are told in plain text."""
+    return "text/html" in headers.get("accept", "")
+
+
+def fault_page(text: str, *, start: bool = False) -> str:
+    """The sentence, and the way back where there is one."""
+    back = '<p><a href="/">To the start</a></p>' if start else ""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>fairtrial</title><link rel="icon" href="data:,"><style>{STYLE}</style></head>'
+        f"<body><main><h1>fairtrial</h1><p>{escape(text)}</p>{back}</main></body></html>\n"
+    )

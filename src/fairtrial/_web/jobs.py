@@ -11,12 +11,14 @@ import sys
 import threading
 import time
 from collections import deque
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from fairtrial._errors import Fault, InputError
 from fairtrial._web.settings import Settings
 from fairtrial._web.store import Missing, Store, now
+from fairtrial._work.memory import limit_memory
 
 OPEN = ("queued", "running")
 PATIENCE = 10.0  # seconds that a process has to end after it was asked to
@@ -137,7 +139,7 @@ class Jobs:
                 threading.Thread(target=job, args=(identity, process), daemon=True).start()
 
     def _process(self, folder: Path) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "fairtrial._web.worker", str(folder), str(self.settings.most_memory)]
+        command = [sys.executable, "-m", "fairtrial._web.jobs", str(folder), str(self.settings.most_memory)]
         with open(folder / "worker.log", "w", encoding="utf-8") as log:
             return subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, text=True, start_new_session=True
@@ -210,3 +212,42 @@ def _end(process: subprocess.Popen[str], how: signal.Signals) -> None:
     """Signal the process and all that it has started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, how)
+
+
+# -- One audit in a process of its own: limits first, then `run`, telling how far it is in lines of JSON.
+def main(folder: str, memory: str) -> None:
+    """Run the folder's spec.json and write its report beside it."""
+    # before the limit: some releases' linear algebra loops for ever where it gets no memory while it is loaded
+    import scipy.special  # noqa: F401
+
+    limit_memory(int(memory))
+    os.nice(5)  # the page stays quick
+
+    from fairtrial._errors import FairtrialError
+    from fairtrial._trial import Event, run
+
+    place = Path(folder).resolve()
+    os.chdir(place)  # where the rows have their own name
+
+    def tell(event: Event) -> None:
+        _say("event", **asdict(event))
+
+    content = json.loads((place / "spec.json").read_text(encoding="utf-8"))
+    try:
+        trial = run(content, out=place / "report", resume=(place / "report").is_dir(), progress=tell)
+    except FairtrialError as error:
+        _say("failed", text=str(error))
+        sys.exit(2)
+    except MemoryError:
+        _say("failed", text="The audit needs more memory than one may use here.")
+        sys.exit(2)
+    _say("done", code=trial.verdict.code, text=trial.shown_verdict.text)
+
+
+def _say(what: str, **facts: Any) -> None:
+    sys.stdout.write(json.dumps({"what": what, **facts}, ensure_ascii=True) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

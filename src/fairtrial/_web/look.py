@@ -20,7 +20,7 @@ from fairtrial._audit.source import UNREADABLE
 from fairtrial._errors import FairtrialError, Fault, InputError, MissingExtra
 from fairtrial._labels import canonical, is_missing
 from fairtrial._trial.spec.guess import Guess, guess, make_answerable
-from fairtrial._trial.spec.label_words import good_for_a_person, positive_label
+from fairtrial._trial.spec.name_words import good_for_a_person, positive_label
 from fairtrial._trial.spec.profile import Profile, first_rows, profile_file
 from fairtrial._web.store import COPY
 from fairtrial._work.memory import limit_memory

@@ -20,16 +20,16 @@ from fairtrial._method.declaration import Method, find_method, trial_methods
 from fairtrial._options import Argument, recorded
 from fairtrial._trial.running import check_spec
 from fairtrial._trial.spec import Spec, open_audit
-from fairtrial._trial.spec.argument_kinds import (
+from fairtrial._trial.spec.sections import Section, section_keys
+from fairtrial._trial.spec.speech import TOML, value_text
+from fairtrial._trial.spec.tables import (
+    WHERE,
     admits_groups,
     admits_metrics,
     is_attributes,
     is_criterion,
     is_metric,
 )
-from fairtrial._trial.spec.sections import Section, section_keys
-from fairtrial._trial.spec.speech import TOML, value_text
-from fairtrial._trial.spec.tables import WHERE
 from fairtrial._web.store import WATCH
 
 MOST_JOBS = os.cpu_count() or 1

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
+
+from joblib._dask import DaskDistributedBackend
 
 from fairtrial._errors import Fault, InputError
 
@@ -27,8 +30,6 @@ def cluster(who: str, parallel: str | None, jobs: int) -> Iterator[int]:
         raise InputError(who, Fault("parallel", "needs Dask", cure="Install fairtrial[dask]"))
     from distributed import Client
     from joblib import parallel_config
-
-    from fairtrial._work.dask_backend import TellingBackend
 
     with contextlib.ExitStack() as opened:
         if parallel == HERE:
@@ -67,3 +68,21 @@ def _client(who: str, make: Any, address: str) -> Any:
         required = f"names no scheduler that answers: {type(error).__name__}"
         cure = "Start one with 'dask scheduler', or use 'dask' for a cluster on this machine"
         raise InputError(who, Fault("parallel", required, got=address, cure=cure)) from None
+
+
+# -- joblib's Dask backend, which also tells when Dask gives a batch up.
+class TellingBackend(DaskDistributedBackend):  # type: ignore[misc]
+    """The loop that waits for a batch hears of its end, whatever it is."""
+
+    def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Any:
+        """Start a batch; what a batch itself raises comes as its result and is told by joblib."""
+        future = super().submit(func, callback)
+        if callback is not None:
+            future.add_done_callback(partial(_tell, callback))
+        return future
+
+
+def _tell(callback: Callable[[Any], None], future: Any) -> None:
+    error = None if future.cancelled() else future.exception()
+    if error is not None:
+        callback(error)

@@ -34,13 +34,16 @@ from fairtrial._trial.spec.guess import (
     speaks_for_a_group,
     speaks_for_a_role,
 )
-from fairtrial._trial.spec.one_hot import families
-from fairtrial._trial.spec.people import no_names, not_one_person
-from fairtrial._trial.spec.profile import MAX_CATEGORIES, Profile, profile_file
+from fairtrial._trial.spec.profile import (
+    MAX_CATEGORIES,
+    Profile,
+    families,
+    profile_file,
+)
 from fairtrial._trial.spec.tables import PRESETS
 from fairtrial._work.whole_files import write_whole
 from fairtrial.cli.declared_options import completing
-from fairtrial.cli.init_questions import ask, needs_labels, threshold
+from fairtrial.cli.init_questions import ask, needs_labels, no_names, not_one_person, threshold
 
 app = typer.Typer(add_completion=False)
 ROLES = ("decision", "outcome", "score")

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import typer
 
 from fairtrial._errors import Fault, InputError, did_you_mean
+from fairtrial._trial.spec import name_words as words
 from fairtrial._trial.spec.compose import PRESET_WORDS
 from fairtrial._trial.spec.guess import (
     Guess,
     answerable_presets,
     comparable,
     compare_by,
+    compared_columns,
     find_features,
     find_missing,
     fitting_preset,
     settle_favourable,
 )
-from fairtrial._trial.spec.label_words import positive_label
-from fairtrial._trial.spec.one_hot import families
-from fairtrial._trial.spec.profile import Profile
+from fairtrial._trial.spec.name_words import positive_label
+from fairtrial._trial.spec.profile import Profile, families
+from fairtrial._trial.spec.speech import value_text
 from fairtrial._trial.spec.tables import PRESETS
 
 QUESTIONS = {
@@ -37,9 +39,9 @@ def ask(found: Guess, profiles: Sequence[Profile], missing: str | None = None) -
     keys = "Enter takes what stands in brackets; - means there is none; ? lists all columns."
     for line in (*described(profiles), "", keys):
         typer.echo(line, err=True)
-    for role, words in QUESTIONS.items():
+    for role, asked in QUESTIONS.items():
         found.remarks.pop(role, None)
-        setattr(found, role, _ask_column(words, getattr(found, role), by_name))
+        setattr(found, role, _ask_column(asked, getattr(found, role), by_name))
     found.positive = _ask_labels(found, by_name)
     if found.positive:
         found.remarks["positive"] = "the labels that count as 1"
@@ -225,3 +227,66 @@ def _ask_groups(found: Guess, profiles: Sequence[Profile]) -> list[str]:
 def _tell_comparable(found: Guess, profiles: Sequence[Profile]) -> None:
     able = [name for name in comparable(profiles) if name not in (found.decision, found.outcome)]
     typer.echo(f"Somebody must be compared. Columns of few labels: {', '.join(able) or 'none'}.", err=True)
+
+
+# -- Signs that a row of a file is not one person of its own, or that its first line does not name the columns.
+COUNTS = ("=freq", "=frequency", "=count", "=counts", "n")
+WEIGHTS = (
+    "=weight",
+    "=weights",
+    "=wt",
+    "=fnlwgt",
+    "sample_weight",
+    "sampling_weight",
+    "survey_weight",
+    "=pweight",
+)
+PEOPLE = ("id", "=caseid", "=subject", "=person", "=patient", "=participant", "=respondent")
+FEW_ROWS = 20  # of one person; an identifier that more rows share names a place rather than people
+
+
+def not_one_person(found: Guess, profiles: Sequence[Profile]) -> list[str]:
+    """What an audit would get wrong, and the line that puts it right."""
+    taken = {found.decision, found.outcome, found.score, *compared_columns(found)}
+    return [text for profile in profiles if profile.name not in taken for text in _signs(profile)]
+
+
+def _signs(profile: Profile) -> Iterator[str]:
+    name, shown = profile.name, repr(profile.name)
+    several = profile.numeric and profile.high > 1
+    if several and words.rank(name, COUNTS) is not None and all(label.isdigit() for label in profile.labels):
+        yield (
+            f"{shown} may say how many people a row stands for, and each row is taken as one person. If it does, "
+            f"write a row for each (pandas: frame.loc[frame.index.repeat(frame[{shown}])])."
+        )
+    elif several and words.rank(name, WEIGHTS) is not None and not profile.category:
+        line = f"weight = {value_text(name)}"
+        yield f"{shown} may be a survey weight, and people count alike. If it is, add {line} under [data]."
+    elif words.rank(name, PEOPLE) is not None and _repeats(profile):
+        yield (
+            f"{shown} has {len(profile.labels):,} values in {profile.rows - profile.missing:,} rows looked at. If it "
+            f"names people, add unit = {value_text(name)} under [data]: rows of one person are not independent."
+        )
+
+
+def _repeats(profile: Profile) -> bool:
+    """Whether several rows, but not many, share a value."""
+    rows = profile.rows - profile.missing
+    return rows / FEW_ROWS < len(profile.labels) < rows
+
+
+def no_names(profiles: Sequence[Profile]) -> str | None:
+    """Names that are numbers, where the first line is likely one of the rows."""
+    found = [repr(profile.name) for profile in profiles if _is_number(profile.name)]
+    if not found:
+        return None
+    listed = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
+    return f"the first line names columns {listed}. If it holds a row instead of names, put a line of names above it."
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True

@@ -16,8 +16,7 @@ from fairtrial._errors import FairtrialWarning, check_choice
 from fairtrial._method.declaration import Method, declared_methods
 from fairtrial._options import Argument
 from fairtrial._results.result import Result
-from fairtrial._trial.spec.argument_kinds import is_attributes
-from fairtrial._trial.spec.tables import role_keys
+from fairtrial._trial.spec.tables import is_attributes, role_keys
 from fairtrial.cli.declared_options import (
     fail_on_parameter,
     option_parameter,

@@ -80,7 +80,7 @@ def _run(settings: Any, listening: socket.socket, *, open_browser: bool) -> None
     import uvicorn
 
     from fairtrial._web.app import create_app
-    from fairtrial._web.connections import MOST_CONNECTIONS, patient_protocol
+    from fairtrial._web.guard import MOST_CONNECTIONS, patient_protocol
 
     config = uvicorn.Config(
         create_app(settings),

@@ -114,7 +114,6 @@ def measure(
     from fairtrial._compare.inference_asked import Inference
     from fairtrial._compare.measure.answer import answer, each_bin
     from fairtrial._compare.measure.lines import Plan
-    from fairtrial._compare.measure.thresholds_answer import answer_thresholds
     from fairtrial._compare.tolerance import find_scaled_band
     from fairtrial._compare.within import within_columns
     from fairtrial._metrics.groups import find_target
@@ -133,4 +132,8 @@ def measure(
     plan = Plan(
         audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level, inference, bands
     )
-    return answer(plan) if thresholds is None else answer_thresholds(plan)
+    if thresholds is None:
+        return answer(plan)
+    from fairtrial._compare.measure.thresholds_answer import answer_thresholds  # its loops are compiled
+
+    return answer_thresholds(plan)

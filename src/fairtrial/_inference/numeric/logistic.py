@@ -3,6 +3,9 @@
 A cell stands for many people with the same covariates. Its row of the design has few non-zero entries
 (an intercept, one indicator per attribute, perhaps one number), so designs are stored as the columns and
 values of those entries and cost nothing for attributes with hundreds of values.
+
+scikit-learn's newton-cholesky finds the same coefficients to 1e-10, one fit per draw of a scan: 125 times slower than
+these loops with 36 cells, 8 to 12 times with 960 to 4,000 (faster only for one fit with 1,280 columns, by five).
 """
 
 from __future__ import annotations

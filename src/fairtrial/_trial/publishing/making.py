@@ -13,16 +13,20 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.expressions import bin_labels
 from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._labels import MISSING
-from fairtrial._trial.publishing.joining import Parts, few, join_levels
 from fairtrial._trial.publishing.plan import Plan, named_attributes
-from fairtrial._trial.publishing.tables import case_roles, level_counts
+from fairtrial._trial.publishing.tables import Parts, case_roles, few, join_levels, level_counts
 from fairtrial._trial.spec import Section, Spec
 
 if TYPE_CHECKING:
     from fairtrial._audit.audit import Audit
+from collections.abc import Iterable
+from typing import Any
+
 from fairtrial._audit.audit import Audit
-from fairtrial._trial.publishing.solvable import MOST_CELLS, Known
-from fairtrial._trial.publishing.tables import people_by
+from fairtrial._results.column import Column
+from fairtrial._results.masking import few_of, is_small
+from fairtrial._results.result import Result
+from fairtrial._trial.publishing.tables import MOST_CELLS, Known, people_by
 
 
 def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> Plan:
@@ -218,3 +222,31 @@ def _fits(
         return False
     groups = [np.isin(places[:, i], part) for i, name in enumerate(names) for part in parts[name]]
     return Known(counts, limit).admit([group for group in groups if group.any()])
+
+
+# -- Whether an answer tells of few people after all: by what its columns are, never by their names.
+def tells_of_few(result: Result, limit: int) -> bool:
+    """Whether a count, a part or a share in one of its tables, details or notes is of few people."""
+    tables = [(result.estimates, result.columns)]
+    tables += [(more.estimates, more.columns) for more in result.further_tables()]
+    if any(_row_of_few(row, columns, limit) for rows, columns in tables for row in rows):
+        return True
+    if any(note.people is not None and 0 < note.people < limit for note in result.notes):
+        return True
+    return any(0 < count < limit for count in _counts(result.details, result.people_in_details))
+
+
+def _row_of_few(row: Mapping[str, Any], columns: tuple[Column, ...], limit: int) -> bool:
+    return is_small(row, columns, limit) or any(few_of(row, column, limit) for column in columns)
+
+
+def _counts(value: Any, names: frozenset[str]) -> Iterable[int]:
+    """Every count of people in the details, however deep."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if name in names and isinstance(item, int) and not isinstance(item, bool):
+                yield item
+            yield from _counts(item, names)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _counts(item, names)

@@ -17,11 +17,17 @@ from fairtrial._metrics.groups import Group
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metrics
 from fairtrial._options import Argument
-from fairtrial._trial.publishing.joining import few
-from fairtrial._trial.publishing.solvable import MOST_CELLS, Known
-from fairtrial._trial.publishing.tables import by_case, further_counts, metrics_of, tells_more
+from fairtrial._trial.publishing.tables import (
+    MOST_CELLS,
+    Known,
+    by_case,
+    few,
+    further_counts,
+    metrics_of,
+    tells_more,
+)
 from fairtrial._trial.spec import Section, Spec
-from fairtrial._trial.spec.argument_kinds import admits_groups, is_attributes
+from fairtrial._trial.spec.tables import admits_groups, is_attributes
 
 
 @dataclass(slots=True)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairtrial._trial.spec import name_words as words
-from fairtrial._trial.spec.label_words import good_for_a_person, meaning_yes, positive_label, readable
-from fairtrial._trial.spec.one_hot import Family, families
-from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Profile
+from fairtrial._trial.spec.name_words import good_for_a_person, meaning_yes, positive_label, readable
+from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Family, Profile, families
 from fairtrial._trial.spec.tables import PRESETS
 
 MAX_GROUPS = 3

@@ -14,8 +14,7 @@ from fairtrial._audit.schema import column_list
 from fairtrial._errors import Fault, InputError, choice_fault, did_you_mean
 from fairtrial._method.declaration import trial_methods
 from fairtrial._metrics.table import METRICS, find_metric
-from fairtrial._trial.spec.faults import SpecFaults, read_table, unknown_key
-from fairtrial._trial.spec.key_lines import KeyLines
+from fairtrial._trial.spec.key_lines import KeyLines, SpecFaults, read_table, unknown_key
 from fairtrial._trial.spec.sections import Names, Section, read_sections
 from fairtrial._trial.spec.tables import (
     PRESETS,

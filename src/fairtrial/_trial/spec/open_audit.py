@@ -16,17 +16,18 @@ from fairtrial._method.declaration import find_method
 from fairtrial._metrics.groups import find_target
 from fairtrial._metrics.table import find_criterion, find_metrics, joined_metrics
 from fairtrial._options import Argument
-from fairtrial._trial.spec.argument_kinds import (
+from fairtrial._trial.spec.key_lines import SpecFaults
+from fairtrial._trial.spec.load import Spec
+from fairtrial._trial.spec.sections import Section
+from fairtrial._trial.spec.tables import (
     admits_metrics,
+    data_keys,
     is_attributes,
     is_criterion,
     is_metric,
     is_target,
+    role_keys,
 )
-from fairtrial._trial.spec.faults import SpecFaults
-from fairtrial._trial.spec.load import Spec
-from fairtrial._trial.spec.sections import Section
-from fairtrial._trial.spec.tables import data_keys, role_keys
 
 
 def open_audit(spec: Spec, data: object = None) -> Audit:

@@ -10,16 +10,15 @@ from fairtrial._errors import Fault, InputError, did_you_mean
 from fairtrial._method.declaration import Method, paper_methods, trial_methods
 from fairtrial._metrics.table import CRITERIA, find_metric, find_metrics
 from fairtrial._options import Argument
-from fairtrial._trial.spec.argument_kinds import (
+from fairtrial._trial.spec.key_lines import Path, SpecFaults, unknown_key
+from fairtrial._trial.spec.tables import (
     admits_groups,
     admits_metrics,
     is_attributes,
     is_criterion,
     is_metric,
+    run_keys,
 )
-from fairtrial._trial.spec.faults import SpecFaults, unknown_key
-from fairtrial._trial.spec.key_lines import Path
-from fairtrial._trial.spec.tables import run_keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,110 @@
+"""What the product has of each paper, line by line: pages of the docs' site, from docs/papers/coverage/<paper>.toml.
+
+A file holds `paper`, `question`, `page` (the gallery page), `setup` (code that every line's call may use), and one
+[[definition]], [[theorem]], [[algorithm]], [[option]], [[table]], [[figure]] or [[claim]] per line of the paper:
+
+    item     as the paper names it
+    says     what it says, in a few words
+    where    where it is here
+    state    one of STATES
+    printed  what the paper prints, and
+    ours     what comes out here; where the call ends with a text, the test asks that it is this one
+    reason   why it differs, is refuted or is missing, with what was measured
+    call     code that runs it; tests/unit/test_paper_coverage.py runs every one. `example("elfa")` is
+             examples/papers/elfa.py, `np` is numpy
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "papers" / "coverage"
+PAPERS = ("elfa", "transport", "conditional_bias_scan", "shapley_meets_rawls", "improvability")
+KINDS = {
+    "definition": "Definitions and formulas",
+    "theorem": "Theorems",
+    "algorithm": "Algorithms",
+    "option": "Options",
+    "table": "Tables",
+    "figure": "Figures",
+    "claim": "Claims about data",
+}
+STATES = {
+    "here": "in the product as the paper has it",
+    "reproduces": "the printed numbers come out",
+    "differs": "computed here; other numbers come out, and the reason is given",
+    "refuted": "does not hold; here under a name that says so, with a valid version beside it",
+    "missing": "not here, with the reason",
+}
+KEYS = {"item", "says", "where", "state", "printed", "ours", "reason", "call"}
+
+Paper = dict[str, Any]
+
+
+def read(name: str) -> Paper:
+    """One paper's file."""
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def written() -> list[str]:
+    """The papers that have a file."""
+    return [name for name in PAPERS if (FOLDER / f"{name}.toml").exists()]
+
+
+def lines(paper: Paper) -> list[tuple[str, dict[str, str]]]:
+    """Every line with its kind, in the order of KINDS."""
+    return [(kind, line) for kind in KINDS for line in paper.get(kind, [])]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _row(line: dict[str, str]) -> str:
+    state = line["state"] + (f": {line['reason']}" if line.get("reason") else "")
+    cells = [line["item"], line["says"], line["where"], state, line.get("printed", ""), line.get("ours", "")]
+    return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def page(name: str, paper: Paper) -> str:
+    """The page of one paper."""
+    text = [
+        f"# {paper['paper']}: line by line",
+        "",
+        f"{paper['question']} The tables and figures are on [its page](../{paper['page']}); every line below has a",
+        f"call that a test runs (`docs/papers/coverage/{name}.toml`).",
+        "",
+    ]
+    for kind, title in KINDS.items():
+        if paper.get(kind):
+            text += [f"## {title}", "", "| in the paper | what it says | here | state | printed | ours |"]
+            text += ["|---|---|---|---|---|---|", *map(_row, paper[kind]), ""]
+    return "\n".join(text)
+
+
+def index(papers: dict[str, Paper]) -> str:
+    """How many lines of each paper are in which state."""
+    text = [
+        "# What is here of each paper",
+        "",
+        "One line per definition, theorem, algorithm, option, table and figure of each paper: where it is, whether it",
+        "reproduces, printed and ours. A test runs every line's call.",
+        "",
+        "| paper | lines | " + " | ".join(STATES) + " |",
+        "|---|---:|" + "---:|" * len(STATES),
+    ]
+    for name, paper in papers.items():
+        states = [line["state"] for _, line in lines(paper)]
+        counts = " | ".join(str(states.count(state)) for state in STATES)
+        text.append(f"| [{paper['paper']}]({name}.md) | {len(states)} | {counts} |")
+    text += ["", *(f"- **{state}**: {words}" for state, words in STATES.items()), ""]
+    return "\n".join(text)
+
+
+def pages() -> dict[str, str]:
+    """Every page's text by its name."""
+    papers = {name: read(name) for name in written()}
+    return {f"{name}.md": page(name, paper) for name, paper in papers.items()} | {"index.md": index(papers)}
