@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import fairtrial
+from validity.improve_asked import improve
 
 Columns = dict[str, Any]
 _folders: list[TemporaryDirectory[str]] = []
@@ -30,7 +31,7 @@ POSITIONS: dict[str, tuple[str, ...]] = {
     "transport": ("audit", "criterion"),
     "explain": ("audit", "metric"),
     "compare": ("explanation", "other"),
-    "improve": ("audit", "accuracy", "fairness"),
+    "improve": ("audit", "keep", "metric"),
     "Metric": ("name", "value", "given"),
     "run": ("spec",),
 }
@@ -39,6 +40,8 @@ POSITIONS: dict[str, tuple[str, ...]] = {
 def call(function: str, /, *given: Any, **named: Any) -> Any:
     """A public function by its name; arguments after the first by theirs."""
     rest = dict(zip(POSITIONS[function][1:], given[1:], strict=False))
+    if function == "improve":  # its options one by one
+        return improve(*given[:1], **rest, **named)
     return getattr(fairtrial, function)(*given[:1], **rest, **named)
 
 

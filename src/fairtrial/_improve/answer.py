@@ -113,14 +113,15 @@ def _decided(request: ImproveRequest, ready: Prepared) -> ImproveRequest:
 
 def _resolved(details: Mapping[str, Any], ready: Prepared) -> dict[str, Any]:
     """What the arguments came to: the claim with its groups and numbers, every rule that was tried."""
-    claim = dict(details["claim"])
+    told = {"method", "margin_kind", "reduction"}  # which the arguments say themselves
+    claim = {name: value for name, value in details["claim"].items() if name not in told}
     return {
         "metric": claim.pop("fairness"),
         "keep": claim.pop("accuracy"),
         **claim,
         "candidates": details["candidates"],
         "splits": None if details["all_rows"] else len(details["splits"]),
-        "constraints": ready.terms.limits.to_dict(),
+        "constraints": ready.terms.constraints.to_dict(),
     }
 
 

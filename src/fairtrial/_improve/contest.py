@@ -72,14 +72,24 @@ class ImprovementClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraints:
-    """What every rule must respect."""
+    """What every rule must respect; `monotone` has 1 for rising features and −1 for falling ones."""
 
-    capacity: float | None = None
+    capacity: Any = None  # a share, None, or "status quo" until the rows are read
     blind: bool = True
     banned: tuple[str, ...] = ()
     group_attributes: tuple[str, ...] = ()
     monotone: Mapping[str, int] = field(default_factory=dict)
     permissible: Callable[[Rule, Inputs], bool] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form used in files."""
+        directions = {"rising": 1, "falling": -1}
+        return {
+            "capacity": self.capacity,
+            "blind": self.blind,
+            "banned": list(self.banned),
+            **{name: [f for f, s in self.monotone.items() if s == sign] for name, sign in directions.items()},
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -118,7 +118,7 @@ def card_of(result: ImproveResult, terms: Terms, contest: Contest) -> dict[str, 
         "data": result.provenance["data"],
         "roles": dict(result.provenance["roles"]),
         "constraints": {
-            **terms.limits.to_dict(),
+            **terms.constraints.to_dict(),
             **({} if terms.independent is None else {"independent_given": list(terms.independent)}),
             **({} if permissible is None else {"permissible": getattr(permissible, "__name__", None)}),
         },

@@ -164,10 +164,10 @@ def _check_status_quo(audit: Audit, terms: Terms, faults: Faults) -> None:
         return
     if audit.has("decision") or _scores_alone(audit, terms):
         return
-    if not audit.has("score") or terms.limits.capacity is None:
+    if not audit.has("score") or terms.constraints.capacity is None:
         required = "needs a decision, or a score with a threshold or a capacity"
         faults.add(Fault("", required, subject="the status quo"))
-    if terms.limits.capacity == "status quo":
+    if terms.constraints.capacity == "status quo":
         faults.add(
             Fault(
                 "constraints",
@@ -180,7 +180,7 @@ def _check_status_quo(audit: Audit, terms: Terms, faults: Faults) -> None:
 
 def _scores_alone(audit: Audit, terms: Terms) -> bool:
     """Whether the claim is about scores, such as prices, that were fixed beforehand: nobody need be selected."""
-    scores = audit.has("score") and not audit.has("decision") and terms.limits.capacity is None
+    scores = audit.has("score") and not audit.has("decision") and terms.constraints.capacity is None
     return scores and not terms.fitted and all(worth.by_score for worth in terms.worths)
 
 
@@ -232,7 +232,7 @@ def _contest(audit: Audit, terms: Terms, members: _Members) -> Contest:
     constraints = _constraints(terms, members.role("decision"))
     # everybody gets a score where scores are all that the claim is about, and none is refused
     decision = _decision(audit, members, constraints) if decides else np.ones(members.inside.size)
-    inputs, feature_of = _inputs(audit, terms, members, blind=terms.limits.blind)
+    inputs, feature_of = _inputs(audit, terms, members, blind=terms.constraints.blind)
     group = members.group[members.inside]
     seen = SeenRows(rows.roles.get("outcome"), rows.columns, rows.attributes).part(members.inside)
     alike = _alike(terms.assumed, seen, decision)
@@ -253,7 +253,9 @@ def _contest(audit: Audit, terms: Terms, members: _Members) -> Contest:
         feature_of=feature_of,
         strata=_strata(terms, seen, group.size),
         reading=reading_of(
-            audit, list(terms.features), None if terms.limits.blind else [g.to_dict() for g in terms.groups]
+            audit,
+            list(terms.features),
+            None if terms.constraints.blind else [g.to_dict() for g in terms.groups],
         ),
         folds=terms.request.folds,
         unlabelled=unlabelled,
@@ -310,14 +312,13 @@ def _strata(terms: Terms, seen: SeenRows, rows: int) -> NDArray[np.int64] | None
 
 
 def _constraints(terms: Terms, decision: Any) -> Constraints:
-    limits = terms.limits
-    capacity = float(decision.mean()) if limits.capacity == "status quo" else limits.capacity
-    return Constraints(
+    """The constraints with a capacity in numbers."""
+    asked = terms.constraints.capacity
+    capacity = float(decision.mean()) if asked == "status quo" else asked
+    return replace(
+        terms.constraints,
         capacity=None if capacity is None else float(capacity),
-        blind=limits.blind,
-        banned=limits.banned,
         group_attributes=terms.attributes,
-        monotone=limits.monotone,
         permissible=terms.request.permissible,
     )
 
@@ -372,8 +373,10 @@ def _notes(
     audit: Audit, terms: Terms, members: _Members, contest: Contest, told: Sequence[Note]
 ) -> list[Note]:
     """What was left out, what was told of the candidates, and what is taken on trust."""
-    banned = ", ".join(name for name in audit.features if name in terms.limits.banned)
-    of_groups = ", ".join(name for name in audit.features if name in terms.attributes and terms.limits.blind)
+    banned = ", ".join(name for name in audit.features if name in terms.constraints.banned)
+    of_groups = ", ".join(
+        name for name in audit.features if name in terms.attributes and terms.constraints.blind
+    )
     outside = members.rows.n - members.inside.size
     notes = []
     if banned:

@@ -12,7 +12,7 @@ import numpy as np
 from fairtrial._errors import Fault, Faults, InputError, Set, Words, did_you_mean
 from fairtrial._improve.combining import Aggregation, split_level
 from fairtrial._improve.components import MarginKind, directed_pairs
-from fairtrial._improve.contest import WHO, Contest, GapVariant, ImprovementClaim
+from fairtrial._improve.contest import WHO, Constraints, Contest, GapVariant, ImprovementClaim
 from fairtrial._improve.rules import Index
 from fairtrial._improve.search import sure_enough
 from fairtrial._improve.worth import Worth
@@ -23,7 +23,7 @@ from fairtrial._work import Progress, generator
 
 # Levels at which the Δ-surface is kept, besides α
 SURFACE_LEVELS = (0.001, 0.01, 0.05, 0.1, 0.2)
-LIMITS = ("capacity", "blind", "banned", "rising", "falling")
+CONSTRAINTS = ("capacity", "blind", "banned", "rising", "falling")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,35 +92,13 @@ def split_rows(rows: int, share: float, rng: np.random.Generator) -> tuple[Index
 
 
 # -- What every rule must respect.
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The constraints as they were asked for; `monotone` has 1 for rising and −1 for falling features."""
-
-    capacity: float | Literal["status quo"] | None = None
-    blind: bool = True
-    banned: tuple[str, ...] = ()
-    monotone: Mapping[str, int] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The form used in files."""
-        named = {"banned": self.banned, "rising": self._named(1), "falling": self._named(-1)}
-        return {
-            "capacity": self.capacity,
-            "blind": self.blind,
-            **{name: list(columns) for name, columns in named.items()},
-        }
-
-    def _named(self, sign: int) -> list[str]:
-        return [name for name, other in self.monotone.items() if other == sign]
-
-
-def read_limits(asked: Mapping[str, Any] | None) -> Limits:
+def read_constraints(asked: Mapping[str, Any] | None) -> Constraints:
     """The constraints, each of the kind that it must be."""
     given, faults = dict(asked or {}), Faults(WHO)
     for name in given:
-        if name not in LIMITS:
-            required = f"may name {', '.join(LIMITS)}"
-            faults.add(Fault("constraints", required, got=name, hint=did_you_mean(str(name), LIMITS)))
+        if name not in CONSTRAINTS:
+            required = f"may name {', '.join(CONSTRAINTS)}"
+            faults.add(Fault("constraints", required, got=name, hint=did_you_mean(str(name), CONSTRAINTS)))
     capacity, blind = plain(given.get("capacity")), plain(given.get("blind", True))
     number = isinstance(capacity, int | float) and not isinstance(capacity, bool) and 0 < capacity < 1
     if not (capacity is None or capacity == "status quo" or number):
@@ -134,7 +112,7 @@ def read_limits(asked: Mapping[str, Any] | None) -> Limits:
         faults.add(Fault("constraints", f"names {both} as rising and as falling"))
     faults.raise_any()
     monotone = {**dict.fromkeys(columns["rising"], 1), **dict.fromkeys(columns["falling"], -1)}
-    return Limits(capacity=capacity, blind=blind, banned=columns["banned"], monotone=monotone)
+    return Constraints(capacity=capacity, blind=blind, banned=columns["banned"], monotone=monotone)
 
 
 def _columns(name: str, asked: Any, faults: Faults) -> tuple[str, ...]:

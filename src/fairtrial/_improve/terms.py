@@ -25,7 +25,7 @@ from fairtrial._errors import (
 from fairtrial._improve.arguments import Fixed
 from fairtrial._improve.candidates import Estimator, FixedColumn, FixedRule, as_candidate, fixed_rule
 from fairtrial._improve.components import Pair
-from fairtrial._improve.contest import WHO, Candidate, Contest, Decided
+from fairtrial._improve.contest import WHO, Candidate, Constraints, Contest, Decided
 from fairtrial._improve.portfolio import (
     FrontierRules,
     GroupThresholds,
@@ -36,7 +36,7 @@ from fairtrial._improve.portfolio import (
     installed,
     portfolio,
 )
-from fairtrial._improve.request import ImproveRequest, Limits, Margins, read_limits, read_margins
+from fairtrial._improve.request import ImproveRequest, Margins, read_constraints, read_margins
 from fairtrial._improve.rules import Rule, capacity_threshold
 from fairtrial._improve.unlabelled import AssumedOdds, find_assumed
 from fairtrial._improve.worth import Worth, find_worth
@@ -56,7 +56,7 @@ class Terms:
     listed: list[Any]
     fixed: Fixed | None  # what was stated with rules fixed beforehand
     margins: Margins
-    limits: Limits
+    constraints: Constraints
     assumed: AssumedOdds | None = None
     independent: tuple[str, ...] | None = None
     features: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ def find_terms(audit: Audit, request: ImproveRequest) -> Terms:
         listed=listed,
         fixed=fixed,
         margins=read_margins(request.margin),
-        limits=read_limits(request.constraints),
+        constraints=read_constraints(request.constraints),
         assumed=find_assumed(audit, request.reject_inference),
         independent=_independent(audit, request.independent_given),
     )
@@ -138,7 +138,7 @@ def _utilities(argument: str, asked: object) -> list[object]:
 
 def _permitted(audit: Audit, terms: Terms) -> tuple[str, ...]:
     """The features that rules may use; every fault in what was said of single ones."""
-    faults, columns, limits = Faults(WHO), audit.source.columns, terms.limits
+    faults, columns, limits = Faults(WHO), audit.source.columns, terms.constraints
     for name in (*limits.banned, *limits.monotone):
         if name not in columns:
             hint = did_you_mean(name, columns)

@@ -140,7 +140,7 @@ def _payoff(who: str, argument: str, content: Mapping[str, object]) -> Payoff:
 
 def _metric_fault(argument: str, metric: Metric) -> Fault | None:
     """Why a metric has no level that a rule could improve; None when it has one."""
-    subject = f"the {argument} {metric.name!r}"
+    subject = f"the metric {metric.name!r}"
     if metric.expression is not None:
         cure = Words("condition it with {}", Set("given", {"column": "value"}, of="Metric"))
         required = "is given an expression, which only fits the status quo"
