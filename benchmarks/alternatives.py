@@ -105,19 +105,19 @@ class Search:
 
     def __init__(self, problem: Problem, train: pd.DataFrame, old: np.ndarray, *, by_group: bool) -> None:
         from fairtrial import Audit
-        from inside.improve import listing, prepare, splits, variants_of
+        from inside.improve import prepare, splits, terms, variants_of
 
-        listing.installed = lambda: False  # its own candidates alone
+        terms.installed = lambda: False  # its own candidates alone
         started = time.process_time()
         frame = train[[*problem.features, "group", "outcome"]].assign(decision=old.astype(int))
         audit = Audit(
             frame, outcome="outcome", decision="decision", groups="group", features=problem.features
         )
-        wanted, settings = _asked(audit, problem, by_group)
-        ready = prepare(audit, wanted)
+        request = _asked(audit, problem, by_group)
+        ready = prepare(audit, request)
         self.contest = ready.contest
         everyone = np.arange(len(train))
-        self.found = splits.search(ready.contest, ready.candidates, [(everyone, None)], settings)
+        self.found = splits.search(ready.contest, ready.candidates, [(everyone, None)], request)
         self.variants = variants_of(ready.contest, ready.candidates)
         self.seconds = time.process_time() - started
 
@@ -151,27 +151,27 @@ class Search:
         return {"setting": self.variants[which][1], "seconds": self.seconds, "tried": len(self.variants)}
 
 
-def _asked(audit: Any, problem: Problem, by_group: bool) -> tuple[Any, Any]:
+def _asked(audit: Any, problem: Problem, by_group: bool) -> Any:
     """What improve would be asked, caught before it answers."""
-    from fairtrial import improve
     from inside.improve import answer
+    from validity.improve_asked import improve
 
     caught: list[Any] = []
 
-    def stop(audit: Any, wanted: Any, settings: Any) -> Any:
-        caught.extend([wanted, settings])
+    def stop(audit: Any, request: Any, returns: Any) -> Any:
+        caught.append(request)
         raise InterruptedError
 
     answered, answer.answer = answer.answer, stop
     kind = ["portfolio", "group-thresholds"] if by_group else "portfolio"
     try:
-        improve(audit, "accuracy", problem.metric, candidates=kind, blind=not by_group, pooled=True, margin=MARGIN,
-                margin_kind="absolute", jobs=1)  # fmt: skip
+        improve(audit, problem.metric, candidates=kind, blind=not by_group, everyone=True, margin=MARGIN,
+                absolute=True, jobs=1)  # fmt: skip
     except InterruptedError:
         pass
     finally:
         answer.answer = answered
-    return caught[0], caught[1]
+    return caught[0]
 
 
 # -- measuring ----------------------------------------------------------------------------------------------------
@@ -196,13 +196,14 @@ def verdict(
     problem: Problem, data: pd.DataFrame, old: np.ndarray, decision: np.ndarray, by_group: bool
 ) -> float:
     """fairtrial's test of the rule as a challenger on all held-out rows: a point of accuracy conceded."""
-    from fairtrial import Audit, improve
+    from fairtrial import Audit
+    from validity.improve_asked import improve
 
     frame = data[["group", "outcome"]].assign(decision=old.astype(int), other=decision.astype(int))
     audit = Audit(frame, outcome="outcome", decision="decision", groups="group")
     return improve(
-        audit, "accuracy", problem.metric, candidates="other", fitted_elsewhere=True, pooled=True, margin=MARGIN,
-        margin_kind="absolute", sign={"group": "a"}, blind=not by_group,
+        audit, problem.metric, candidates="other", everyone=True, margin=MARGIN,
+        absolute=True, sign={"group": "a"}, blind=not by_group,
     ).p_value  # fmt: skip
 
 

@@ -24,6 +24,10 @@ from fairtrial.papers.conditional_bias_scan import set_peak as set_peak
 from fairtrial.papers.conditional_bias_scan import spread as spread
 from fairtrial.papers.conditional_bias_scan import stratified as stratified
 from fairtrial.papers.conditional_bias_scan import whole_sample as whole_sample
+from fairtrial.papers.improvability import LinearProgram as LinearProgram
+from fairtrial.papers.improvability import ProgramRows as ProgramRows
+from fairtrial.papers.improvability import best_linear_rule as best_linear_rule
+from fairtrial.papers.improvability import kinked_gap as kinked_gap
 from fairtrial.papers.shapley_rawls import MEMBERS as MEMBERS
 from fairtrial.papers.shapley_rawls import pooled_z as pooled_z
 from fairtrial.papers.transport import fairness_test as fairness_test

@@ -77,7 +77,7 @@ def challenger(people: People, generator: Generator) -> File:
 
 
 FOUND = "found"
-CHALLENGE = {"by": "race", "candidates": "challenger", "margin": 0.02, "fitted_elsewhere": True}
+CHALLENGE = {"by": "race", "candidates": {"fixed": "challenger"}, "margin": 0.02}
 SCENARIOS = [
     Scenario(
         name="a subgroup nobody thought of",

@@ -31,21 +31,22 @@ class Challenge:
     def __init__(self, table: Table, roles: Mapping[str, Any], **asked: Any) -> None:
         import pyarrow as pa
 
-        from fairtrial import Audit, improve
+        from fairtrial import Audit
         from inside.improve import answer, prepare
+        from validity.improve_asked import improve
 
-        def caught(audit: Any, wanted: Any, settings: Any) -> Any:
-            raise _Prepared(wanted, settings)
+        def caught(audit: Any, request: Any, returns: Any) -> Any:
+            raise _Prepared(request)
 
         audit, answered = Audit(pa.table(dict(table)), **roles), answer.answer
-        answer.answer = caught
+        answer.answer = caught  # type: ignore[assignment]
         try:
-            improve(audit, candidates="other", fitted_elsewhere=True, jobs=1, **asked)
+            improve(audit, candidates="other", jobs=1, **asked)
         except _Prepared as found:
-            self.wanted, self.settings = found.args
+            (self.request,) = found.args
         finally:
             answer.answer = answered
-        self.ready = prepare(audit, self.wanted)
+        self.ready = prepare(audit, self.request)
         self.roles = roles
 
     def p_value(self, table: Table, rng: Random) -> float | None:
@@ -62,7 +63,7 @@ class Challenge:
         assert stated is not None
         (rule,) = candidate.fit(contest, everyone, rng).values()
         old, new = stated.status_quo(contest), rule.outcome_of(contest.inputs)
-        pairs, draws = stated.pairs, self.settings.bootstrap
+        pairs, draws = stated.pairs, self.request.bootstrap
         tested = examine(contest, Compared(everyone, old, new), pairs, draws, rng, (old, new))
         if not enough_people(tested, contest):
             return 1.0
@@ -77,13 +78,13 @@ class Challenge:
             refuse_equal_levels(contest)
         except NotApplicable:
             return None
-        settings = replace(self.settings, seed=int(rng.integers(2**31)))
+        request = replace(self.request, seed=int(rng.integers(2**31)))
         (candidate,) = self.ready.candidates
         found = [
-            float(test_split(contest, settings, (candidate, "other"), k, rng)["p"].max())
-            for k in range(settings.splits)
+            float(test_split(contest, request, (candidate, "other"), k, rng)["p"].max())
+            for k in range(request.tests)
         ]
-        return combine_p_values(found, settings.aggregate)
+        return combine_p_values(found, request.aggregate)
 
     def _contest(self, table: Table) -> Any:
         """The prepared contest with other people in it."""

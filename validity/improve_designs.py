@@ -20,7 +20,6 @@ from inside.improve import (
     accuracy_components,
     combine_p_values,
     directed_pairs,
-    paper_fairness_component,
     smooth_fairness_components,
     worst_pair,
 )
@@ -33,6 +32,7 @@ from inside.inference import (
     draw_counts,
     level_cells,
 )
+from inside.papers import kinked_gap
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def fairness_rejections(
     spread = math.sqrt(COVARIANCE[0, 0] / rows)
     for i, levels in enumerate(gap_levels(repeats, rng, rows, (gap0, gap1), draws)):
         worst = (0, 1) if gap0 + spread * rng.standard_normal() > 0 else (1, 0)
-        paper = paper_fairness_component(levels, 0, kind="relative", pairs=pairs, one_sided=False)
+        paper = kinked_gap(levels, 0, kind="relative", pairs=pairs, one_sided=False)
         smooth = smooth_fairness_components(
             levels, 0, NAMES, kind="relative", pairs=pairs, worst=worst, one_sided=False
         )
@@ -245,7 +245,9 @@ def selected_mean_errors(repeats: int, rng: np.random.Generator, *, which: str) 
         utility = Utility(name="conditions", u0=y * d0, w0=d0, u1=y * d1, w1=d1)
         levels = bootstrap_levels(level_cells(group, 2, [utility]), DRAWS, rng)
         if which == "paper":
-            components = [paper_fairness_component(levels, 0, kind="relative", pairs=pairs, one_sided=False)]
+            components: list[Component] = [
+                kinked_gap(levels, 0, kind="relative", pairs=pairs, one_sided=False)
+            ]
         else:
             # the sign from a training half: about one standard error from zero, so sometimes wrong
             worst = (1, 0) if rng.normal(gap, 0.55) > 0 else (0, 1)
@@ -333,7 +335,6 @@ def portfolio_rejections(
         )
         result = improve(
             audit,
-            "accuracy",
             "selection_rate",
             splits=3,
             bootstrap=499,

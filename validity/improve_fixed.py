@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Random = np.random.Generator
 
 
-ASKED: dict[str, Any] = {"accuracy": "accuracy", "fairness": "selection_rate", "bootstrap": 199}
+ASKED: dict[str, Any] = {"keep": "accuracy", "metric": "selection_rate", "bootstrap": 199}
 DECIDED = {"outcome": "outcome", "groups": "group", "decision": "decision"}
 
 
@@ -71,7 +71,7 @@ def mixed_errors(repeats: int, rng: Random) -> Floats:
     """Two fairness metrics: one gap closes, the other stays; all of them must shrink."""
     group = np.repeat([0, 1], 300)
     old, new = rates_of((0.42, 0.58), 0.6), np.array([[0.77, 0.23], [0.93, 0.07]])
-    asked: dict[str, Any] = {"fairness": ["selection_rate", "tpr"], "sign": {"group": "b"}}
+    asked: dict[str, Any] = {"metric": ["selection_rate", "tpr"], "sign": {"group": "b"}}
     return rejections(repeats, rng, lambda: decided(rng, group, old, new), **asked)
 
 
@@ -89,15 +89,15 @@ def capacity_errors(repeats: int, rng: Random, *, people: int, capacity: float) 
         }
 
     roles = {"outcome": "outcome", "groups": "group", "score": "score"}
-    asked: dict[str, Any] = {"accuracy": "ppv", "capacity": capacity, "sign": {"group": "b"}}
+    asked: dict[str, Any] = {"keep": "ppv", "capacity": capacity, "sign": {"group": "b"}}
     return rejections(repeats, rng, draw, roles, **asked)
 
 
 def margin_errors(repeats: int, rng: Random, *, people: int, margin: float, **asked: Any) -> Floats:
     """The gap is all but closed and group b's accuracy is exactly the margin below the status quo's."""
     group = np.repeat([0, 1], people)
-    worse = 0.7 - margin * (0.7 if asked.get("margin_kind") == "relative" else 1.0)
-    accuracy = (worse, worse) if asked.get("pooled") else (0.8, worse)
+    worse = 0.7 - margin * (1.0 if asked.get("absolute") else 0.7)
+    accuracy = (worse, worse) if asked.get("everyone") else (0.8, worse)
     new = np.concatenate([rates_of((0.5,), accuracy[0]), rates_of((0.5,), accuracy[1])])
     old = rates_of((0.35, 0.65), 0.7)
     asked = {"margin": margin, "sign": {"group": "b"}, **asked}
@@ -123,8 +123,8 @@ def payoff_errors(repeats: int, rng: Random, *, people: int, rate: float) -> Flo
     from fairtrial import Payoff
 
     asked: dict[str, Any] = {
-        "accuracy": Payoff("profit", "profit"),
-        "margin_kind": "absolute",
+        "keep": Payoff("profit", "profit"),
+        "absolute": True,
         "sign": {"group": "b"},
     }
     return rejections(repeats, rng, draw, {"groups": "group", "decision": "decision"}, **asked)
@@ -265,7 +265,7 @@ CELLS = [
     *(
         _cell(f"fixed rule, margin {margin:g} {kind}, {whose}, {people} a group",
               "accuracy exactly the margin lower, the gap closes",
-              partial(margin_errors, people=people, margin=margin, margin_kind=kind, pooled=pooled),
+              partial(margin_errors, people=people, margin=margin, absolute=kind == "absolute", everyone=pooled),
               short=200 if people == 300 and margin == 0.02 and whose == "pooled" and kind == "absolute" else 0,
               whole_analysis=True)
         for people in (300, 2000)
@@ -288,7 +288,7 @@ CELLS = [
         for new, side in (((0.4, 0.5), "same"), ((0.5, 0.4), "other"))
     ),
     _cell("fixed rule, weighted groups", "accuracy of the groups weighed 1 to 3, exactly as unfair, 2 × 300",
-          partial(column_rejections, people=300, old=(0.43, 0.57), new=(0.57, 0.43), group_weights={"a": 1, "b": 3},
+          partial(column_rejections, people=300, old=(0.43, 0.57), new=(0.57, 0.43), weights={"a": 1, "b": 3},
                   **_SIGN), short=0),
     _cell("best of 20 re-runs of the procedure", "seven splits with twenty seeds, 150 a group, exactly as unfair",
           partial(rerun_procedure_errors, people=150, reruns=20), short=0, long=300, whole_analysis=True),

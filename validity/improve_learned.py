@@ -36,8 +36,9 @@ def learned_errors(repeats: int, rng: Random, *, people: int, known: float = 1.0
     from sklearn.linear_model import LogisticRegression
     from sklearn.tree import DecisionTreeClassifier
 
-    from fairtrial import Audit, improve
+    from fairtrial import Audit
     from inside.ground import NotApplicable
+    from validity.improve_asked import improve
 
     tried = [LogisticRegression(), LogisticRegression(C=0.01), DecisionTreeClassifier(max_depth=3)]
     found = np.zeros(repeats)
@@ -55,7 +56,7 @@ def learned_errors(repeats: int, rng: Random, *, people: int, known: float = 1.0
             warnings.simplefilter("ignore")
             try:
                 result = improve(
-                    audit, "accuracy", "selection_rate", candidates=tried, pooled=True, bootstrap=199, jobs=1,
+                    audit, "selection_rate", candidates=tried, everyone=True, bootstrap=199, jobs=1,
                     seed=int(rng.integers(2**31)), **asked,
                 )  # fmt: skip
             except NotApplicable:  # no disparity in this sample

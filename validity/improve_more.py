@@ -15,9 +15,9 @@ from inside.improve import (
     MarginKind,
     accuracy_components,
     directed_pairs,
-    paper_fairness_component,
     smooth_fairness_components,
 )
+from inside.papers import kinked_gap
 from validity.board import Cell
 from validity.improve_designs import (
     COVARIANCE,
@@ -79,7 +79,7 @@ def printed_p_rejections(repeats: int, rng: Random, *, rows: int, gap0: float, g
     """The article's p-value as printed, without √ℓ on the side of the statistic: P*(√ℓ(T* − T) ≥ T)."""
     rejected = np.zeros(repeats)
     for i, levels in enumerate(gap_levels(repeats, rng, rows, (gap0, gap1), DRAWS)):
-        part = paper_fairness_component(levels, 0, kind="relative", pairs=directed_pairs(2), one_sided=False)
+        part = kinked_gap(levels, 0, kind="relative", pairs=directed_pairs(2), one_sided=False)
         held = part.status_quo.estimate - part.candidate.estimate
         draws = part.status_quo.draws - part.candidate.draws
         rejected[i] = np.mean(math.sqrt(rows) * (draws - held) >= held) <= 0.05
@@ -117,7 +117,8 @@ def whole_function(
     """
     import pyarrow as pa
 
-    from fairtrial import Audit, improve
+    from fairtrial import Audit
+    from validity.improve_asked import improve
 
     people = 120
     group = np.repeat([0, 1], people)
@@ -135,7 +136,7 @@ def whole_function(
             warnings.simplefilter("ignore")
             try:
                 result = improve(
-                    audit, "accuracy", "selection_rate", candidates=["other"], fitted_elsewhere=True, method=method,
+                    audit, "selection_rate", candidates=["other"], component=method,
                     aggregate="single", bootstrap=199, jobs=1, seed=int(rng.integers(2**31)),
                 )  # fmt: skip
             except NotApplicable:  # no disparity at all in this sample

@@ -44,7 +44,7 @@ def offers(rng: Random, people: int, law: Law, share: float) -> dict[str, NDArra
 def price_rejections(repeats: int, rng: Random, *, people: int, law: Law, share: float = 1.0) -> Floats:
     """How often the candidate's prices are shown to bring more in each group, and to be more alike."""
     asked: dict[str, Any] = {
-        "accuracy": "revenue", "fairness": "mean_score", "sign": {"group": "b"}, "bootstrap": 199,
+        "keep": "revenue", "metric": "mean_score", "sign": {"group": "b"}, "bootstrap": 199,
     }  # fmt: skip
     challenge = Challenge(offers(rng, people, law, share), ROLES, **asked)
     found = np.zeros(repeats)

@@ -21,8 +21,8 @@ Random = np.random.Generator
 
 ROLES = {"outcome": "outcome", "decision": "decision", "groups": "group", "missing": "drop"}
 ASKED: dict[str, Any] = {
-    "accuracy": "accuracy",
-    "fairness": "selection_rate",
+    "keep": "accuracy",
+    "metric": "selection_rate",
     "sign": {"group": "a"},
     "bootstrap": 499,
 }
@@ -116,8 +116,8 @@ def gap_rejections(repeats: int, rng: Random, *, size: int, odds: float | None, 
 
     shares = gap_shares(odds, at_edge)
     asked: dict[str, Any] = {
-        **ASKED, "accuracy": Payoff("profit", "profit"), "fairness": "tpr", "margin_kind": "absolute",
-        "margin": 0.01, "pooled": True, "reject_inference": "bounds" if odds is None else {"odds": odds},
+        **ASKED, "keep": Payoff("profit", "profit"), "metric": "tpr", "absolute": True,
+        "margin": 0.01, "everyone": True, "reject_inference": "bounds" if odds is None else {"odds": odds},
     }  # fmt: skip
     challenge = Challenge(gap_people(rng, size, shares), ROLES, **asked)
     return np.array([_at_most(challenge.p_value(gap_people(rng, size, shares), rng)) for _ in range(repeats)])

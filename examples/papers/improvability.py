@@ -29,6 +29,7 @@ from parts.keeping import kept, spent
 
 import fairtrial
 from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish
+from fairtrial.papers import improvability
 from validity.improve_designs import fairness_rejections, standard_errors
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -77,6 +78,16 @@ def adult(rows: int) -> fairtrial.Audit:
     )
 
 
+def fixed(name: str) -> fairtrial.Fixed:
+    """A score of the hold-out file, with the sign that was stated beforehand."""
+    return fairtrial.Fixed(name, sign={"race": "Black"})
+
+
+def called(candidate: Any) -> str:
+    """The name of a candidate."""
+    return candidate.rules if isinstance(candidate, fairtrial.Fixed) else candidate.name
+
+
 def splits_table(result: fairtrial.Result) -> str:
     """Table 1's columns for one result."""
     groups = result.details["claim"]["groups"]
@@ -100,9 +111,11 @@ def compared(audit: fairtrial.Audit, asked: list[Any], **settings: Any) -> tuple
     ]
     results = {}
     for candidate in asked:
-        name = candidate if isinstance(candidate, str) else candidate.name
+        name = called(candidate)
         for method in ("paper", "smooth"):
-            result = fairtrial.improve(audit, "ppv", "ppv", candidates=[candidate], method=method, **settings)
+            result = improvability.improve(
+                audit, "ppv", "ppv", candidates=[candidate], component=method, **settings
+            )
             results[name, method] = result
             gain = result.largest_fairness_gain(0.0)
             shown = "none" if gain is None or gain <= 0 else f"{gain:.2f}"
@@ -193,6 +206,45 @@ level: see [improve](../improve.md). Its Tables 1 to 6 and Figures 2, 3, 6 and 7
 not bundled: `examples/papers/improvability_patients.py --data data_new.csv` writes them, printed numbers, those by the
 article's formula and the valid ones side by side. A third of these patients is below.
 
+## In Python
+
+`fairtrial.papers.improvability` holds the article's own test and its parts. `improve` takes the options of the
+[question](../improve.md) and those that only the article has: `component` (its fairness component with the kink, or the
+smooth one), `train_share` β, `aggregate`, `weights` of the groups' accuracies (footnote 11), and as constraints of its
+section 1 `independent_given` and `permissible`.
+
+```python
+import fairtrial
+from fairtrial.papers import improvability
+
+people = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5)
+pair = [{{"race": "African-American"}}, {{"race": "Caucasian"}}]
+tested = fairtrial.Fixed("decile_score", sign={{"race": "African-American"}})
+asked = {{"by": pair, "candidates": tested, "constraints": {{"capacity": 0.3}}, "bootstrap": 500}}
+for component in ("paper", "smooth"):
+    found = improvability.improve(people, "fpr", component=component, **asked)
+    print(component, round(found.p_value, 2))
+```
+
+```text
+paper 1.0
+smooth 1.0
+```
+
+`LinearProgram("F.5")`, `"F.6"` and `"P'"` are the mixed integer programs of Appendix F as candidates, exact searches
+among linear rules on a subsample (40 rows by default); HiGHS proves optimality up to about fifty rows, the result
+quotes what was proved on the subsample, and the time limit makes it depend on the machine. `best_linear_rule` solves
+one on given rows. `kinked_gap` is the fairness component, `split_rows` the split, `combine_p_values` the median rule of
+Corollary 1, and `splits_against_manipulation` the K of Proposition 1:
+
+```python
+print(improvability.splits_against_manipulation(0.05), improvability.combine_p_values([0.01, 0.04, 0.2], "median"))
+```
+
+```text
+7 0.08
+```
+
 ## Tables 1 to 6 as printed, beside the hold-out third
 
 Medians over the article's seven splits: mean conditions of the selected under the candidate (a₁) and the status quo
@@ -247,7 +299,7 @@ def section(
 ) -> dict[str, Any]:
     """The section's text, its figures by name, and the lines that go beside the printed tables."""
     text, results = compared(audit, asked, **settings)
-    name = asked[0] if isinstance(asked[0], str) else asked[0].name
+    name = called(asked[0])
     result = results[name, "smooth"]
     valid = {rule: found for (rule, method), found in results.items() if method == "smooth"}
     first, second = result.details["claim"]["groups"]
@@ -268,7 +320,7 @@ def section(
 def cost_as_accuracy(audit: fairtrial.Audit, **settings: Any) -> str:
     """Appendix H.3: the mean cost of the selected as accuracy, their conditions as fairness."""
     cost = fairtrial.Metric("mean cost of the selected", value="cost_t", given={fairtrial.role.decision: 1})
-    result = fairtrial.improve(audit, cost, "ppv", candidates=["gagne_sum_t_hat"], **settings)
+    result = fairtrial.improve(audit, "ppv", cost, candidates=fixed("gagne_sum_t_hat"), **settings)
     return f"With the cost of the selected as accuracy (Appendix H.3), as in the article: {result.verdict.text}.\n"
 
 
@@ -276,7 +328,7 @@ def half_splits(audit: fairtrial.Audit, **settings: Any) -> str:
     """The same rule when half of the rows in each split only set a threshold and a sign."""
     found = [
         fairtrial.improve(
-            audit, "ppv", "ppv", candidates=["gagne_sum_t_hat"], splits=7, seed=seed, **settings
+            audit, "ppv", "ppv", candidates={"fixed": "gagne_sum_t_hat"}, splits=7, seed=seed, **settings
         ).p_value
         for seed in range(3)
     ]
@@ -292,10 +344,10 @@ def on_holdout(held: Path, draws: int) -> dict[str, Any]:
         "(Section 3.2) with the capacity (3%) and the direction of the gap (selected Black patients are sicker) "
         "stated. The article's calibration stands beside the valid one."
     )
-    settings = {"capacity": 0.03, "bootstrap": draws, "fitted_elsewhere": True, "sign": {"race": "Black"}}
-    asked = ["gagne_sum_t_hat", "log_cost_t_hat"]
+    settings = {"constraints": {"capacity": 0.03}, "bootstrap": draws}
+    asked = [fixed(name) for name in ("gagne_sum_t_hat", "log_cost_t_hat")]
     found = section("The hold-out sample", intro, "holdout", audit, asked, **settings)
-    below = [half_splits(audit, **{**settings, "sign": None}), cost_as_accuracy(audit, **settings)]
+    below = [half_splits(audit, **settings), cost_as_accuracy(audit, **settings)]
     return found | {"text": "\n".join([found["text"], *below])}
 
 
@@ -306,7 +358,13 @@ def on_adult(rows: int, trees: int, draws: int, jobs: int) -> dict[str, Any]:
     )
     asked = models(trees, jobs)
     return section(
-        "The same design on Adult", intro, "adult", adult(rows), asked, capacity=0.1, bootstrap=draws
+        "The same design on Adult",
+        intro,
+        "adult",
+        adult(rows),
+        asked,
+        constraints={"capacity": 0.1},
+        bootstrap=draws,
     )
 
 

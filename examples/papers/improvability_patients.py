@@ -26,6 +26,7 @@ from sklearn.linear_model import LassoCV, LinearRegression
 import fairtrial
 from fairtrial import Estimator
 from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish
+from fairtrial.papers import improvability
 
 PRINTED = json.loads(Path(__file__).with_name("improvability_tables.json").read_text(encoding="utf-8"))
 NEEDED = {"race", "risk_score_t", "gagne_sum_t", "gagne_sum_tm1", "cost_t"}
@@ -144,7 +145,9 @@ def year(path: Path, outcome: str, out: Path | None, settings: dict[str, Any], t
     parts, valid = [f"## Conditions in {when}"], {}
     for estimator in models(trees, jobs):
         found = {
-            method: fairtrial.improve(audit, "ppv", "ppv", candidates=[estimator], method=method, **settings)
+            method: improvability.improve(
+                audit, "ppv", "ppv", candidates=[estimator], component=method, **settings
+            )
             for method in ("paper", "smooth")
         }
         valid[estimator.name] = found["smooth"]
@@ -176,7 +179,7 @@ def year(path: Path, outcome: str, out: Path | None, settings: dict[str, Any], t
 def cost_as_accuracy(path: Path, out: Path | None, settings: dict[str, Any], estimator: Estimator) -> str:
     """Appendix H.3 and Figure 7: the mean cost of the selected as accuracy, their conditions as fairness."""
     cost = fairtrial.Metric("mean cost of the selected", value="cost_t", given={fairtrial.role.decision: 1})
-    result = fairtrial.improve(patients(path, "gagne_sum_t"), cost, "ppv", candidates=[estimator], **settings)
+    result = fairtrial.improve(patients(path, "gagne_sum_t"), "ppv", cost, candidates=[estimator], **settings)
     if out is not None:
         _surface(result, out / "improvability_patients_cost.svg")
     return (
@@ -198,7 +201,7 @@ def _write(path: Path, chart: Any) -> None:
 def page(path: Path, out: Path | None, *, trees: int, draws: int, jobs: int = 1, splits: int = 7) -> str:
     """All tables of the article, with its figures written into `out`."""
     by = [{"race": group} for group in GROUPS]
-    settings = {"by": by, "capacity": 0.03, "bootstrap": draws, "splits": splits}
+    settings = {"by": by, "constraints": {"capacity": 0.03}, "bootstrap": draws, "splits": splits}
     return "\n\n".join(
         [
             "# The patients of Obermeyer et al. (2019)",

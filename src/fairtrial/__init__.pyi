@@ -15,12 +15,12 @@ from ._errors import InputError as InputError
 from ._explain.method import explain as explain
 from ._explain.result import CompareResult as CompareResult
 from ._explain.result import ExplainResult as ExplainResult
+from ._improve.arguments import Fixed as Fixed
+from ._improve.arguments import Payoff as Payoff
 from ._improve.candidates import Estimator as Estimator
-from ._improve.candidates import LinearProgram as LinearProgram
-from ._improve.candidates.rules import load_rule as load_rule
 from ._improve.method import improve as improve
-from ._improve.payoff import Payoff as Payoff
 from ._improve.result import ImproveResult as ImproveResult
+from ._improve.rules import load_rule as load_rule
 from ._method.declaration import read_result as read_result
 from ._metrics.metric import Metric as Metric
 from ._metrics.table import CRITERIA as CRITERIA

@@ -36,7 +36,7 @@ QUICK = [
     "outcome",
     "--decision",
     "decision",
-    "--fairness",
+    "--metric",
     "tpr",
     "--splits",
     "3",
@@ -48,7 +48,7 @@ QUICK = [
 def test_a_candidate_column(data, tmp_path):
     files = {kind: str(tmp_path / f"out.{kind}") for kind in ("json", "csv", "svg")}
     outputs = ["--json", files["json"], "--csv", files["csv"], "--chart", files["svg"]]
-    command = [data, "--by", "race", "--candidate", "better", "--fitted-elsewhere", *QUICK, *outputs]
+    command = [data, "--by", "race", "--candidate", "fixed=better", *QUICK, *outputs]
     done = RUNNER.invoke(program, ["improve", *command], catch_exceptions=False)
     assert done.exit_code == 0
     assert "a less discriminatory alternative exists" in done.stdout
@@ -62,8 +62,8 @@ def test_a_candidate_column(data, tmp_path):
 def test_groups_constraints_and_delta(data):
     command = [
         data, "--by", "race=White", "--by", "race=Black", "--feature", "need", "--feature", "proxy",
-        "--monotone", "need=1", "--banned", "proxy", "--margin", "White=0.02,Black=0.01",
-        "--reduction", "0.1", "--json", "-", *QUICK,
+        "--constraint", "rising=need", "--constraint", "banned=proxy", "--margin", "White=0.02,Black=0.01,gap=-0.1",
+        "--json", "-", *QUICK,
     ]  # fmt: skip
     done = RUNNER.invoke(program, ["improve", *command], catch_exceptions=False)
     assert done.exit_code == 0
@@ -71,7 +71,7 @@ def test_groups_constraints_and_delta(data):
     assert content["details"]["claim"]["reduction"] == 0.1
     assert content["details"]["claim"]["margins"] == [[0.02, 0.01]]
     assert content["details"]["claim"]["groups"] == ["White", "Black"]
-    assert content["provenance"]["arguments"]["banned"] == ["proxy"]
+    assert content["provenance"]["arguments"]["constraints"]["banned"] == ["proxy"]
 
 
 def test_save_and_apply(data, tmp_path):
@@ -95,9 +95,9 @@ def test_save_and_apply(data, tmp_path):
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (["--feature", "need", "--monotone", "need"], "--monotone"),
+        (["--feature", "need", "--constraint", "rising"], "--constraint"),
         (["--feature", "need", "--margin", "a,b"], "--margin must be"),
-        (["--feature", "need", "--capacity", "lots"], "--capacity must be"),
+        (["--feature", "need", "--constraint", "capacity=lots"], "the capacity must be"),
         (["--candidate", "bettr"], "Did you mean 'better'"),
     ],
 )

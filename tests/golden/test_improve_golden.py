@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fairtrial import Audit, Metric, improve, role
-from inside.improve import (
-    accuracy_components,
-    directed_pairs,
-    paper_fairness_component,
-    smooth_fairness_components,
-)
+from fairtrial import Audit, Metric, role
+from inside.improve import accuracy_components, directed_pairs, smooth_fairness_components
 from inside.inference import Utility, bootstrap_levels, level_cells
+from inside.papers import kinked_gap
 from oracles.improve import obermeyer_holdout
+from validity.improve_asked import improve
 from validity.improve_designs import fairness_rejections
 
 HERE = Path(__file__).parent
@@ -61,7 +58,7 @@ def test_obermeyer_holdout_as_a_fixed_challenger(holdout):
     audit = Audit(
         holdout, outcome=settings["outcome"], score=settings["status_quo"], groups=settings["group"]
     )
-    asked = {"candidates": settings["candidate"], "capacity": 0.03, "fitted_elsewhere": True}
+    asked = {"candidates": settings["candidate"], "capacity": 0.03}
     result = improve(audit, "ppv", "ppv", sign={settings["group"]: 1}, **asked)
     white, black, gap = result.estimates
     for row, name in ((white, "White"), (black, "Black")):
@@ -76,11 +73,11 @@ def test_obermeyer_holdout_as_a_fixed_challenger(holdout):
     # a bootstrap of 10,000 draws: three standard errors of its own
     assert result.p_value == pytest.approx(values["challenger"], abs=3 * math.sqrt(0.0165 / 10_000))
     assert result.rejected
-    paper = improve(audit, "ppv", "ppv", method="paper", **asked)
+    paper = improve(audit, "ppv", "ppv", component="paper", **asked)
     assert paper.p_value == pytest.approx(values["paper"]["Black"], abs=tolerance["p"])
     assert not improve(audit, "ppv", "ppv", splits=7, **asked).rejected
     cost = Metric("cost of the selected", value=settings["cost"], given={role.decision: 1})
-    assert not improve(audit, cost, "ppv", sign={settings["group"]: 1}, **asked).rejected  # Appendix H.3
+    assert not improve(audit, "ppv", cost, sign={settings["group"]: 1}, **asked).rejected  # Appendix H.3
 
 
 def test_obermeyer_holdout(holdout):
@@ -111,7 +108,7 @@ def test_obermeyer_holdout(holdout):
         assert component.p_value(0.0) == pytest.approx(values["paper"][name], abs=tolerance["p"])
     gap = np.abs(levels.estimate[0, :, 1] - levels.estimate[0, :, 0])
     assert gap == pytest.approx(values["gap"], abs=tolerance["level"])
-    paper = paper_fairness_component(levels, 0, kind="relative", pairs=pairs, one_sided=False)
+    paper = kinked_gap(levels, 0, kind="relative", pairs=pairs, one_sided=False)
     assert paper.p_value(0.0) == pytest.approx(values["paper"]["fairness"], abs=tolerance["p"])
     smooth = smooth_fairness_components(
         levels, 0, names, kind="relative", pairs=pairs, worst=(1, 0), one_sided=False

@@ -8,13 +8,13 @@ from fairtrial import Audit
 from inside.improve import (
     accuracy_components,
     directed_pairs,
-    paper_fairness_component,
     smooth_fairness_components,
     split_level,
     split_thresholds,
     staircase,
 )
 from inside.inference import Utility, bootstrap_levels, level_cells
+from inside.papers import kinked_gap
 
 
 def audit_of(data, **changes):
@@ -42,7 +42,7 @@ def split_components(*, splits, method, rows=600, draws=400):
         pairs = directed_pairs(2)
         accuracy = accuracy_components(levels, 0, ["a", "b"], kind="relative")
         if method == "paper":
-            fairness = [paper_fairness_component(levels, 0, kind="relative", pairs=pairs, one_sided=False)]
+            fairness = [kinked_gap(levels, 0, kind="relative", pairs=pairs, one_sided=False)]
         else:
             fairness = smooth_fairness_components(
                 levels, 0, ["a", "b"], kind="relative", pairs=pairs, worst=(0, 1), one_sided=False

@@ -113,7 +113,7 @@ CASES: dict[str, Case] = {
     ),
     "improve": Case(
         lambda frame: ft.improve(
-            audit(frame), "accuracy", "selection_rate", by="g", candidates=["d2"], fitted_elsewhere=True, splits=3,
+            audit(frame), "selection_rate", by="g", candidates=ft.Fixed("d2"), splits=3,
             bootstrap=400,
         ),
         # the fairness line shows the pair of groups with the largest p-value, which is drawn

@@ -36,7 +36,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "explain": {"metric": "selection_rate", "by": "g", "features": ["level"], "model": "tree"},
     "compare": {},
     "improve": {
-        "by": "g", "candidates": ["d2"], "fitted_elsewhere": True, "splits": 2, "bootstrap": 100,
+        "by": "g", "candidates": {"fixed": "d2"}, "splits": 2, "bootstrap": 100,
     },
     "watch": {"metric": "fpr", "period": "week", "target": {"g": "A"}, "tolerance": 0.1},
 }  # fmt: skip

@@ -38,18 +38,18 @@ features = ["sex", "age_cat", "priors_count", "c_charge_degree", "juv_misd_count
 permutations = {draws}
 
 [improve]
-accuracy = "accuracy"
-fairness = "fpr"
+metric = "fpr"
+keep = "accuracy"
 by = [{{ race = "African-American" }}, {{ race = "Caucasian" }}]
-pooled = true
-margin = 0.02
+margin = {{ everyone = 0.02 }}
 candidates = "{candidates}"
 splits = {splits}
 bootstrap = 500
 """
 LONG = SPEC.format(draws=10_000, candidates="frontier", splits=3)
 SHORT = SPEC.format(draws=999, candidates="decile_score", splits=3).replace(
-    "splits = 3", "fitted_elsewhere = true\ncapacity = 0.4"
+    'candidates = "decile_score"\nsplits = 3',
+    'candidates = { fixed = "decile_score" }\nconstraints = { capacity = 0.4 }',
 )
 WORKERS = 0.7  # the share of kills that hit a worker
 MOST_OF_MAIN = 6  # kills of the main process before a run may end

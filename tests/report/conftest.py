@@ -34,7 +34,7 @@ def whole_spec(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "scan_all": {"metric": "fpr", "by": ["sex"], "features": ["age_cat", "c_charge_degree"], "permutations": 99},
         "transport": {"metric": "equalized_odds", "by": [BLACK, WHITE]},
         "explain": {"metric": "fpr", "by": [BLACK, WHITE], "target": WHITE, "model": "logistic"},
-        "improve": {"fairness": "fpr", "by": [BLACK, WHITE], "candidates": [LogisticRegression()], "splits": 3,
+        "improve": {"metric": "fpr", "by": [BLACK, WHITE], "candidates": [LogisticRegression()], "splits": 3,
                     "bootstrap": 500},
         "watch": {"state": str(tmp_path_factory.mktemp("watch") / "state.jsonl"), "metric": "fpr", "by": ["race"],
                   "period": "age", "tolerance": 0.2, "window": 20, "reference": ["20", "30"]},

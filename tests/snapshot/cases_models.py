@@ -178,7 +178,7 @@ def _fitted(name: str, change: dict[str, Any]) -> Any:
 
 # -- improve ---------------------------------------------------------------------------------------------------------
 QUICK = {"splits": 3, "bootstrap": 200}
-FIXED = {**QUICK, "candidates": ["better"], "fitted_elsewhere": True}
+FIXED = {**QUICK, "candidates": ["better"]}
 
 
 def improve_cases() -> Iterator[Case]:
@@ -190,14 +190,14 @@ def improve_cases() -> Iterator[Case]:
         ("tpr", "selection_rate", {}), ("ppv", "fpr", {}), ("npv", "tpr", {}),
         ("accuracy", ["tpr", "fpr"], {}),
         ("accuracy", "equalized_odds", {}), ("accuracy", "sufficiency", {}),
-        ("accuracy", "tpr", {"pooled": True}),
-        ("accuracy", "tpr", {"margin_kind": "absolute"}), ("accuracy", "tpr", {"method": "paper"}),
-        ("accuracy", "tpr", {"method": "paper", "margin_kind": "absolute", "pooled": True}),
+        ("accuracy", "tpr", {"everyone": True}),
+        ("accuracy", "tpr", {"absolute": True}), ("accuracy", "tpr", {"component": "paper"}),
+        ("accuracy", "tpr", {"component": "paper", "absolute": True, "everyone": True}),
         ("accuracy", "tpr", {"direction": "below", "target": {"group": "a"}}),
         ("accuracy", "fpr", {"direction": "above", "target": {"group": "a"}}),
-        ("error_rate", "fnr", {"margin_kind": "absolute"}), ("fpr", "fdr", {"margin_kind": "absolute"}),
-        ({"name": "profit", "selected": "margin", "rejected": 0}, "tpr", {"margin_kind": "absolute"}),
-        ("accuracy", {"name": "gain", "selected": "margin", "rejected": 0.5}, {"margin_kind": "absolute"}),
+        ("error_rate", "fnr", {"absolute": True}), ("fpr", "fdr", {"absolute": True}),
+        ({"name": "profit", "selected": "margin", "rejected": 0}, "tpr", {"absolute": True}),
+        ("accuracy", {"name": "gain", "selected": "margin", "rejected": 0.5}, {"absolute": True}),
         ("accuracy", "tpr", {"aggregate": "running-median"}), ("accuracy", "tpr", {"aggregate": "single"}),
         ("accuracy", "tpr", {"aggregate": "running-median", "splits": 5}), ("accuracy", "tpr", {"splits": 1}),
         ("accuracy", "tpr", {"margin": 0.01, "reduction": 0.1}),
@@ -215,7 +215,7 @@ def improve_cases() -> Iterator[Case]:
     ]  # fmt: skip
     for accuracy, fairness, change in pairs:
         yield from varied("improve", "misled", accuracy, fairness, every=5, options=[{**FIXED, **change}])
-    for change in ({}, {"candidates": ["near", "better"], "splits": 5}, {"margin_kind": "absolute"}):
+    for change in ({}, {"candidates": ["near", "better"], "splits": 5}, {"absolute": True}):
         yield from varied(
             "improve", "misled three", "accuracy", "tpr", every=3, options=[{**FIXED, **change}]
         )
@@ -233,7 +233,7 @@ def improve_cases() -> Iterator[Case]:
     for name, change in {
         "capacity": {"capacity": 0.3}, "status quo": {"capacity": "status quo"},
         "banned": {"banned": ["proxy"]},
-        "banned one": {"banned": "proxy"}, "monotone": {"monotone": {"need": 1}}, "folds": {"folds": 2},
+        "banned one": {"banned": "proxy"}, "monotone": {"rising": "need"}, "folds": {"folds": 2},
         "train": {"train_share": 0.7},
     }.items():  # fmt: skip
         yield Case(f"improve/constrained/{name}", _fitted_rules("logistic", change), 4)
@@ -262,7 +262,7 @@ def improve_cases() -> Iterator[Case]:
 
 def _with_payoff() -> Any:
     payoff = fairtrial.Payoff("profit", "margin")
-    return call("improve", audit("misled"), payoff, "tpr", margin_kind="absolute", **FIXED)
+    return call("improve", audit("misled"), payoff, "tpr", absolute=True, **FIXED)
 
 
 def _of_score(of: str, accuracy: str, fairness: str) -> Any:
@@ -273,7 +273,7 @@ def _of_score(of: str, accuracy: str, fairness: str) -> Any:
 
 
 def _program(name: str, what: str) -> Any:
-    program = fairtrial.LinearProgram(name, rows=14, seconds=30)
+    program = fairtrial.papers.improvability.LinearProgram(name, rows=14, seconds=30)
     return call("improve", audit("misled"), what, what, candidates=[program], splits=1, bootstrap=200)
 
 

@@ -200,8 +200,8 @@ SPECS: dict[str, dict[str, Any]] = {
         },
         "transport": {"metric": "equalized_odds", "by": ["g"], "direction": "differs"},
         "explain": {"metric": "fpr", "by": ["g"], "target": "beta", "model": "logistic"},
-        "improve": {"accuracy": "accuracy", "fairness": "fpr", "by": ["side"], "candidates": ["d2"],
-                    "fitted_elsewhere": True, "splits": 2, "bootstrap": 200},
+        "improve": {"metric": "fpr", "by": ["side"], "candidates": {"fixed": "d2"},
+                    "splits": 2, "bootstrap": 200},
     },
     "ricci": {
         "preset": "employment",

@@ -198,38 +198,39 @@ def explain_faults() -> Iterator[Case]:
 
 
 def improve_faults() -> Iterator[Case]:
+    program = fairtrial.papers.improvability.LinearProgram
     yield from faulty_calls("improve", "misled", ("accuracy", "tpr"), {
-        "accuracy typo": {"accuracy": "accurcy"}, "accuracy same": {"accuracy": "base_rate"},
-        "accuracy bins": {"accuracy": "calibration"},
-        "accuracy lower": {"accuracy": "error_rate"},
-        "accuracy negative": {"accuracy": {"name": "profit", "selected": "margin"}},
-        "payoff key": {"accuracy": {"name": "profit", "selected": "margin", "other": 1}},
-        "payoff nameless": {"accuracy": {"selected": "margin"}},
-        "payoff column": {"accuracy": {"name": "p", "selected": "margins"}, "margin_kind": "absolute"},
-        "fairness empty": {"fairness": []}, "fairness typo": {"fairness": "tprr"},
-        "fairness score": {"fairness": "mean_score"},
-        "expression": {"accuracy": metric("old", role.decision, nw.col("need") > 0)},
+        "accuracy typo": {"keep": "accurcy"}, "accuracy same": {"keep": "base_rate"},
+        "accuracy bins": {"keep": "calibration"},
+        "accuracy lower": {"keep": "error_rate"},
+        "accuracy negative": {"keep": {"name": "profit", "selected": "margin"}},
+        "payoff key": {"keep": {"name": "profit", "selected": "margin", "other": 1}},
+        "payoff nameless": {"keep": {"selected": "margin"}},
+        "payoff column": {"keep": {"name": "p", "selected": "margins"}, "absolute": True},
+        "fairness empty": {"metric": []}, "fairness typo": {"metric": "tprr"},
+        "fairness score": {"metric": "mean_score"},
+        "expression": {"keep": metric("old", role.decision, nw.col("need") > 0)},
         "candidates typo": {"candidates": ["beter"]},
-        "candidates here": {"fitted_elsewhere": False}, "candidates number": {"candidates": [3]},
+        "candidates number": {"candidates": [3]},
         "candidates empty": {"candidates": []},
-        "candidates twice": {"candidates": ["better", "better"]}, "program": {"candidates": ["F.5"]},
-        "program capacity": {"candidates": ["P'"], "accuracy": "ppv", "fairness": "ppv"},
+        "candidates twice": {"candidates": ["better", "better"]}, "program": {"candidates": [program("F.5")]},
+        "program capacity": {"candidates": [program("P'")], "keep": "ppv", "metric": "ppv"},
         "margin text": {"margin": "none"}, "margin nan": {"margin": NAN}, "margin list": {"margin": [0, 1]},
         "margin name": {"margin": {"c": 0.1}}, "reduction": {"reduction": NAN}, "capacity": {"capacity": 1.5},
         "capacity text": {"capacity": "half"}, "capacity kept": {"capacity": 0.2},
-        "method": {"method": "papr"}, "aggregate": {"aggregate": "mean"}, "scale": {"scale": "log"},
+        "method": {"component": "papr"}, "aggregate": {"aggregate": "mean"}, "scale": {"scale": "log"},
         "direction": {"direction": "up"},
         "direction alone": {"direction": "below"},
         "target unknown": {"direction": "below", "target": {"group": "c"}},
         "nothing behind": {"direction": "below", "target": {"group": "b"}},
-        "monotone typo": {"monotone": {"needs": 1}},
-        "monotone sign": {"monotone": {"need": 2}}, "monotone list": {"monotone": ["need"]},
-        "monotone other": {"monotone": {"risk": 1}},
+        "monotone typo": {"rising": "needs"},
+        "monotone both": {"rising": "need", "falling": "need"}, "monotone number": {"rising": 3},
+        "monotone other": {"rising": "risk"},
         "banned typo": {"banned": ["prox"]}, "splits": {"splits": 0}, "splits real": {"splits": 2.5},
         "bootstrap": {"bootstrap": 10},
         "folds": {"folds": 1}, "train_share": {"train_share": 1.0}, "level": {"confidence_level": 0},
         "seed": {"seed": -3}, "blind": {"blind": "yes"},
-        "pooled": {"pooled": 1}, "by one": {"by": [{"group": "a"}]}, "by unknown": {"by": "groups"},
+        "by one": {"by": [{"group": "a"}]}, "by unknown": {"by": "groups"},
         "by small": {"by": "small"},
         "by overlap": {"by": [{"group": "a"}, {"sector": "public"}]},
         "group thresholds": {"candidates": ["group-thresholds"]},
@@ -248,7 +249,7 @@ def improve_faults() -> Iterator[Case]:
         {"no outcome": {}, "no features": {"candidates": "portfolio"}},
         by="g",
     )
-    yield Case("faults/improve/not monotone", lambda: _fitted(monotone={"need": -1}), 2)
+    yield Case("faults/improve/not monotone", lambda: _fitted(falling="need"), 2)
     yield Case("faults/improve/same name", lambda: _fitted(twice=True), 2)
     yield Case("faults/improve/banned used", lambda: _fitted(features=("need", "proxy"), banned=["proxy"]), 2)
     yield Case(

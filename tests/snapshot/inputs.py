@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 import fairtrial
+from validity.improve_asked import improve
 
 Columns = dict[str, Any]
 _folders: list[TemporaryDirectory[str]] = []
@@ -33,7 +34,7 @@ POSITIONS: dict[str, tuple[str, ...]] = {
     "explain": ("audit", "metric"),
     "papers.shapley_rawls.explain": ("audit", "metric"),
     "compare": ("explanation", "other"),
-    "improve": ("audit", "accuracy", "fairness"),
+    "improve": ("audit", "keep", "metric"),
     "Metric": ("name", "value", "given"),
     "run": ("spec",),
 }
@@ -44,6 +45,8 @@ def call(function: str, /, *given: Any, **named: Any) -> Any:
     rest = dict(zip(POSITIONS[function][1:], given[1:], strict=False))
     if function == "compare":
         return given[0].compare(*given[1:], **named)
+    if function == "improve":  # its options one by one
+        return improve(*given[:1], **rest, **named)
     return attrgetter(function)(fairtrial)(*given[:1], **rest, **named)
 
 

@@ -9,20 +9,22 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from fairtrial import METRICS, Audit, Estimator, InputError, LinearProgram, Metric, improve, role
+from fairtrial import METRICS, Audit, Estimator, InputError, Metric, role
 from inside.data import Coded
 from inside.improve import (
     Inputs,
-    Observed,
     Payoff,
     Rule,
+    SeenRows,
     Worth,
     capacity_threshold,
     evaluate,
     find_worth,
     reweighing,
 )
+from inside.papers import LinearProgram
 from oracles.improve_data import audit_of, misled_people
+from validity.improve_asked import improve
 
 QUICK = {"splits": 2, "bootstrap": 200, "by": "group"}
 
@@ -59,7 +61,7 @@ def test_every_metric_is_a_pair_with_the_level_the_audit_measures(name):
     audit = Audit(data, outcome="y", decision="d", score="s", groups="g")
     cells = audit.cells(["g"], [METRICS[name]])
     expected = cells.total[name] / cells.count[name]
-    seen = Observed(data["y"].to_numpy(float), {}, {})
+    seen = SeenRows(data["y"].to_numpy(float), {}, {})
     worth = find_worth("improve", "fairness", name, accuracy=False)
     u, w = evaluate(worth, seen, data["d"].to_numpy(float), data["s"].to_numpy(float))
     group = (data["g"] == "b").to_numpy(int)
@@ -68,7 +70,7 @@ def test_every_metric_is_a_pair_with_the_level_the_audit_measures(name):
 
 def test_payoffs_and_conditions():
     decision = np.array([1.0, 0.0, 1.0, 0.0])
-    seen = Observed(
+    seen = SeenRows(
         None, {"gain": np.array([5.0, 6.0, 7.0, 8.0])}, {"site": Coded(np.array([0, 0, 1, 1]), ("x", "y"))}
     )
     u, w = evaluate(Worth(Payoff("profit", "gain", -1)), seen, decision, None)
@@ -84,9 +86,7 @@ def test_metrics_of_the_score_compare_scores():
     data = misled_people(800)
     data["old_score"] = np.clip(data["need"] * 0.1 + data["proxy"] * 0.2 + 0.5, 0.01, 0.99)
     audit = audit_of(data, score="old_score")
-    result = improve(
-        audit, "brier", "tpr", candidates=[LogisticRegression()], margin_kind="absolute", **QUICK
-    )
+    result = improve(audit, "tpr", "brier", candidates=[LogisticRegression()], absolute=True, **QUICK)
     row = result.estimates[0]
     assert 0 < row["alternative"] < row["status_quo"]  # a lower Brier score is better, and shown as it is
     assert row["p_value"] < 0.05
@@ -106,10 +106,9 @@ def test_pipelines_that_name_columns_get_the_frame(frame):
     )
     result = improve(
         audit_of(frame(misled_people(800))),
-        "accuracy",
         "tpr",
         candidates=[pipeline],
-        monotone={"need": 1},
+        rising="need",
         **QUICK,
     )
     assert result.details["candidates"] == ["Pipeline"]
@@ -121,7 +120,7 @@ def test_frames_and_files_agree(tmp_path):
     data.to_csv(path, index=False)
     given = {"candidates": [LogisticRegression()], **QUICK}
     values = [
-        improve(audit_of(source), "accuracy", "tpr", **given).details["splits"]
+        improve(audit_of(source), "tpr", **given).details["splits"]
         for source in (data, pl.from_pandas(data), str(path))
     ]
     assert values[0] == values[1] == values[2]
@@ -136,7 +135,7 @@ def test_a_function_may_return_scores_or_decisions():
         return lambda inputs: inputs.matrix[:, 0] >= limit
 
     audit = audit_of(misled_people(800))
-    first, second = (improve(audit, "accuracy", "tpr", candidates=[f], **QUICK) for f in (scored, decided))
+    first, second = (improve(audit, "tpr", candidates=[f], **QUICK) for f in (scored, decided))
     assert [s["components"] for s in first.details["splits"]] == [
         s["components"] for s in second.details["splits"]
     ]
@@ -162,12 +161,12 @@ def test_faults_of_candidates_are_named():
         (Estimator(Ridge(), features=("age",)), "uses 'age', which is not a feature of the audit"),
     ):
         with pytest.raises(InputError, match=message):
-            improve(audit, "accuracy", "tpr", candidates=[candidate], **QUICK)
+            improve(audit, "tpr", candidates=[candidate], **QUICK)
 
 
 def test_a_rule_applies_to_new_people_and_refuses_new_labels():
     audit = audit_of(misled_people(2000))
-    result = improve(audit, "accuracy", "tpr", candidates=[LogisticRegression()], **{**QUICK, "splits": 3})
+    result = improve(audit, "tpr", candidates=[LogisticRegression()], **{**QUICK, "splits": 3})
     fresh = misled_people(200, seed=9)
     decisions = result.rule.predict(audit_of(fresh))
     assert set(decisions) == {0.0, 1.0}
@@ -207,17 +206,17 @@ def test_the_portfolio_runs_with_a_capacity_and_a_real_outcome():
 def test_reductions_where_fairlearn_is_installed():
     pytest.importorskip("fairlearn")
     audit = audit_of(misled_people(900))
-    result = improve(audit, "accuracy", "selection_rate", candidates=["reductions"], **QUICK)
+    result = improve(audit, "selection_rate", candidates=["reductions"], **QUICK)
     assert all(split["candidate"].startswith("fairlearn reductions") for split in result.details["splits"])
     with pytest.raises(InputError, match="'reductions' needs a binary outcome"):
-        improve(audit, "accuracy", "selection_rate", candidates=["reductions"], capacity=0.3, **QUICK)
+        improve(audit, "selection_rate", candidates=["reductions"], capacity=0.3, **QUICK)
 
 
 @pytest.mark.parametrize("program", ["F.5", "F.6"])
 def test_the_classification_programs_are_candidates(program):
     audit = audit_of(misled_people(500), features=["need", "proxy"])
     candidate = LinearProgram(program, rows=20, seconds=5)
-    result = improve(audit, "accuracy", "accuracy", candidates=[candidate], **{**QUICK, "splits": 1})
+    result = improve(audit, "accuracy", candidates=[candidate], **{**QUICK, "splits": 1})
     assert "20 rows" in result.details["splits"][0]["proved"]
     assert any(note.code == "time-limit" for note in result.notes)
 

@@ -22,8 +22,8 @@ REASONS = {
     ("_audit/files.py", "_file_fault"): "the caller words the whole sentence, and each says what to do",
     ("_options/__init__.py", "_bounds_fault"): "the requirement is worded by the option's declared bounds",
     ("_trial/spec/key_lines.py", "raise_any"): "joins faults that say it themselves",
-    ("_improve/candidates/programs.py", "check"): "what the program lacks is worded by _lacks: it needs …",
-    ("_improve/candidates/utilities.py", "evaluate"): "worded with what the metric needs",
+    ("papers/improvability/_linear_program.py", "check"): "what the program lacks is worded by _lacks: it needs …",
+    ("_improve/worth.py", "evaluate"): "worded with what the metric needs",
     ("_transport/result.py", "_rows"): "the reason says to run transport again where that helps",
 }  # fmt: skip
 

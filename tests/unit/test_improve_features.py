@@ -7,9 +7,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from fairtrial import InputError, improve, load_rule
+from fairtrial import InputError, load_rule
 from inside.improve import SignedLinear, dependence_p
 from oracles.improve_data import audit_of, misled_people
+from validity.improve_asked import improve
 
 QUICK = {"splits": 1, "bootstrap": 200, "by": "group"}
 
@@ -27,7 +28,7 @@ def test_missing_features_are_taken_and_the_rule_takes_them_too(tmp_path):
     pytest.importorskip("skops")
     data = with_gaps()
     tried = ["frontier", HistGradientBoostingClassifier()]
-    result = improve(audit_of(data, missing="category"), "accuracy", "tpr", candidates=tried, **QUICK)
+    result = improve(audit_of(data, missing="category"), "tpr", candidates=tried, **QUICK)
     assert result.details["rows"] == len(data)
     (note,) = (note.text for note in result.notes if note.code == "missing-features")
     lacking = int(data["need"].isna().sum())
@@ -35,15 +36,15 @@ def test_missing_features_are_taken_and_the_rule_takes_them_too(tmp_path):
     decided = result.rule.predict(data)
     np.testing.assert_array_equal(load_rule(result.rule.save(tmp_path / "rule.skops")).predict(data), decided)
     with pytest.raises(InputError, match="is missing in 240 rows"):
-        improve(audit_of(data), "accuracy", "tpr", candidates="frontier", **QUICK)
+        improve(audit_of(data), "tpr", candidates="frontier", **QUICK)
 
 
 def test_an_estimator_that_takes_no_missing_features_is_named_before_any_work():
     audit = audit_of(with_gaps(600), missing="category")
     with pytest.raises(InputError, match="candidate 'LogisticRegression' takes no missing features"):
-        improve(audit, "accuracy", "tpr", candidates=[LogisticRegression()], **QUICK)
+        improve(audit, "tpr", candidates=[LogisticRegression()], **QUICK)
     filled = make_pipeline(SimpleImputer(), LogisticRegression())
-    assert improve(audit, "accuracy", "tpr", candidates=[filled], **QUICK).rule is not None
+    assert improve(audit, "tpr", candidates=[filled], **QUICK).rule is not None
 
 
 def test_linear_models_see_the_mean_and_that_it_is_missing():
@@ -67,7 +68,7 @@ def test_categories_by_name(kind):
     native = data
     if kind == "polars":
         native = pytest.importorskip("polars").from_pandas(data)
-    result = improve(audit_of(native), "accuracy", "tpr", candidates=[model], **QUICK)
+    result = improve(audit_of(native), "tpr", candidates=[model], **QUICK)
     fitted = result.rule.scorer.model
     assert list(fitted.is_categorical_) == [False, False, True] or fitted.is_categorical_.sum() == 1
     assert set(result.rule.predict(native)) <= {0, 1}
@@ -77,7 +78,7 @@ def test_categories_by_name(kind):
 def test_settings_are_found_by_successive_halving_inside_the_training_rows(tmp_path):
     pytest.importorskip("skops")
     data = misled_people(900)
-    result = improve(audit_of(data), "accuracy", "tpr", candidates="tuned", **{**QUICK, "folds": 2})
+    result = improve(audit_of(data), "tpr", candidates="tuned", **{**QUICK, "folds": 2})
     assert {row["candidate"].split(",")[0] for row in result.search} == {"boosted trees"}
     tuned = result.rule.scorer.model
     assert tuned.model.max_leaf_nodes in (4, 8, 16, 31)
@@ -89,10 +90,8 @@ def test_settings_are_found_by_successive_halving_inside_the_training_rows(tmp_p
 def test_rules_by_group_reach_a_gap_that_blind_ones_do_not():
     """Where the group is all that tells people apart, only thresholds by group can close the gap at no cost."""
     data = misled_people(3000)
-    asked = {"pooled": True, "margin": 0.05, **QUICK}
-    result = improve(
-        audit_of(data), "accuracy", "selection_rate", candidates="group-thresholds", blind=False, **asked
-    )
+    asked = {"everyone": True, "margin": 0.05, **QUICK}
+    result = improve(audit_of(data), "selection_rate", candidates="group-thresholds", blind=False, **asked)
     names = {row["candidate"] for row in result.search}
     assert "linear group frontier, λ=0" in names
     assert len(names) == 83
@@ -100,7 +99,7 @@ def test_rules_by_group_reach_a_gap_that_blind_ones_do_not():
     decided = result.rule.predict(frame)
     assert set(decided) == {0, 1}
     with pytest.raises(InputError, match="'linear group frontier' decides by group: it needs blind=False"):
-        improve(audit_of(data), "accuracy", "selection_rate", candidates="group-thresholds", **asked)
+        improve(audit_of(data), "selection_rate", candidates="group-thresholds", **asked)
 
 
 # -- independence of the group given features ---------------------------------------------------------------------
@@ -129,19 +128,18 @@ def test_rules_that_depend_on_the_group_given_features_are_left_out():
     data["by_group"] = ((data["need"] > 0) | (data["group"] == "a")).astype(int)
     fixed = {
         "by": "group",
-        "fitted_elsewhere": True,
         "bootstrap": 200,
         "sign": {"group": "a"},
         "blind": False,
     }
     audit = audit_of(data)
     asked = {"independent_given": ["needy"], **fixed}
-    assert improve(audit, "accuracy", "selection_rate", candidates="by_need", **asked).details["rows"] == 2000
+    assert improve(audit, "selection_rate", candidates="by_need", **asked).details["rows"] == 2000
     with pytest.raises(InputError, match="'by_group' is not permissible"):
-        improve(audit, "accuracy", "selection_rate", candidates="by_group", **asked)
+        improve(audit, "selection_rate", candidates="by_group", **asked)
     asked = {"blind": False, "independent_given": "needy", **QUICK}
-    searched = improve(audit, "accuracy", "selection_rate", candidates="group-thresholds", **asked)
+    searched = improve(audit, "selection_rate", candidates="group-thresholds", **asked)
     assert any(row["why"] == "not permissible" for row in searched.search)
     assert any(row["permissible"] for row in searched.search)
     with pytest.raises(InputError, match="needing"):
-        improve(audit, "accuracy", "tpr", candidates="frontier", **{**asked, "independent_given": "needing"})
+        improve(audit, "tpr", candidates="frontier", **{**asked, "independent_given": "needing"})

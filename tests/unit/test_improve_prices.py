@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, ImproveResult, InputError, Payoff, improve
+from fairtrial import Audit, ImproveResult, InputError, Payoff
+from validity.improve_asked import improve
 
-FIXED = {"candidates": "other", "fitted_elsewhere": True, "sign": {"group": "b"}, "bootstrap": 300}
+FIXED = {"candidates": "other", "sign": {"group": "b"}, "bootstrap": 300}
 
 
 def offers(rows=1500, seed=0):
@@ -33,7 +34,7 @@ def test_revenue_is_the_price_of_whoever_would_pay_it(pooled):
     data["now"] = data["price"] * (data["would_pay"] >= data["price"])
     data["then"] = data["other"] * (data["would_pay"] >= data["other"])
     data["nobody"], data["everybody"] = 0, 1
-    asked = {**FIXED, "margin": 0.5, "margin_kind": "absolute", "pooled": pooled}
+    asked = {**FIXED, "margin": 0.5, "absolute": True, "everyone": pooled}
     priced = improve(audit_of(data), "revenue", "revenue", **asked)
     payoff = Payoff("paid", selected="then", rejected="now")
     paid = improve(
@@ -46,7 +47,7 @@ def test_revenue_is_the_price_of_whoever_would_pay_it(pooled):
 
 def test_the_gap_may_be_that_of_the_prices():
     data = offers()
-    result = improve(audit_of(data), "revenue", "mean_score", margin=0.1, **FIXED)
+    result = improve(audit_of(data), "mean_score", "revenue", margin=0.1, **FIXED)
     gap = result.estimates[-1]
     means = data.groupby("group")[["price", "other"]].mean()
     assert gap["status_quo"] == pytest.approx(abs(means["price"].diff().iloc[-1]))
@@ -62,7 +63,7 @@ def test_prices_that_follow_the_group_are_not_blind():
     data = offers().assign(district=0)
     data["other"] = np.where(data["group"] == "a", 13.0, 15.0)
     with pytest.raises(InputError, match="different decisions by group, in 1 combinations"):
-        improve(audit_of(data, features=["district"]), "revenue", "mean_score", **FIXED)
+        improve(audit_of(data, features=["district"]), "mean_score", "revenue", **FIXED)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +77,11 @@ def test_prices_are_brought_and_decisions_are_needed_where_they_count(
     accuracy, fairness, candidates, message
 ):
     with pytest.raises(InputError, match=message):
-        improve(audit_of(offers()), accuracy, fairness, **{**FIXED, "candidates": candidates})
+        improve(audit_of(offers()), fairness, accuracy, **{**FIXED, "candidates": candidates})
 
 
 def test_unknown_willingness_is_not_bounded():
     data = offers()
     data.loc[:40, "would_pay"] = np.nan
     with pytest.raises(InputError, match="the revenue cannot be bounded"):
-        improve(audit_of(data, missing="drop"), "revenue", "mean_score", reject_inference="bounds", **FIXED)
+        improve(audit_of(data, missing="drop"), "mean_score", "revenue", reject_inference="bounds", **FIXED)

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, Payoff, improve, read_result
+from fairtrial import Audit, InputError, Payoff, read_result
 from inside.ground import NotApplicable
 from inside.inference import bootstrap_levels
 from oracles.improve_data import misled_people
+from validity.improve_asked import improve
 
 FIXED = {
     "candidates": "better",
-    "fitted_elsewhere": True,
     "by": "group",
     "bootstrap": 499,
     "sign": {"group": "a"},
@@ -65,7 +65,7 @@ def contest_of(data, accuracy, fairness, stated="bounds"):
         patch("fairtrial._improve.answer.run_challenge", remembered),
         pytest.raises(InterruptedError),
     ):
-        improve(audit_of(data, features=[]), accuracy, fairness, reject_inference=stated, **FIXED)
+        improve(audit_of(data, features=[]), fairness, accuracy, reject_inference=stated, **FIXED)
     return seen["contest"]
 
 
@@ -172,9 +172,7 @@ def test_odds_are_those_of_people_alike(odds):
 def test_wider_odds_show_less_and_bounds_show_least():
     data = labelled_where(lambda d: d["decision"] == 1, rows=2000)
     shown = [
-        improve(audit_of(data), "accuracy", "selection_rate", reject_inference=stated, **FIXED).estimates[0][
-            "statistic"
-        ]
+        improve(audit_of(data), "selection_rate", reject_inference=stated, **FIXED).estimates[0]["statistic"]
         for stated in ({"odds": 1}, {"odds": 3}, "bounds")
     ]
     assert shown[0] > shown[1] > shown[2]
@@ -188,14 +186,14 @@ def test_outcomes_of_the_approved_alone_must_be_answered_for():
     with pytest.raises(
         NotApplicable, match="known for 100% of the people decided 1 and 0% of those decided 0"
     ) as error:
-        improve(audit_of(data), "accuracy", "selection_rate", **FIXED)
+        improve(audit_of(data), "selection_rate", **FIXED)
     assert "Say unlabelled='bounds' in the Audit for what holds whatever they are" in str(error.value)
     assert "a payoff that is known for everybody" in str(error.value)
 
 
 def test_bounds_say_that_it_depends_on_the_unknown():
     data = labelled_where(lambda d: d["decision"] == 1)
-    result = improve(audit_of(data), "accuracy", "selection_rate", reject_inference="bounds", **FIXED)
+    result = improve(audit_of(data), "selection_rate", reject_inference="bounds", **FIXED)
     unknown = int(data["outcome"].isna().sum())
     assert result.details["rows"] == len(data)
     assert result.details["unlabelled"]["needed_by"] == ["accuracy"]
@@ -210,7 +208,7 @@ def test_bounds_say_that_it_depends_on_the_unknown():
 def test_the_audit_says_it_by_decision():
     """Bounds are the same either way; the audit's odds are those of people with the same decision, who may be none."""
     data = labelled_where(lambda d: d["decision"] == 1)
-    asked = {"accuracy": "accuracy", "fairness": "selection_rate", **FIXED}
+    asked = {"keep": "accuracy", "metric": "selection_rate", **FIXED}
 
     def statistic(unlabelled=None, stated=None):
         found = improve(audit_of(data, unlabelled=unlabelled), reject_inference=stated, **asked)
@@ -227,21 +225,21 @@ def test_the_audit_says_it_by_decision():
 
 def test_few_unknown_outcomes_still_show_it_whatever_they_are():
     data = labelled_where(lambda d: np.arange(len(d)) % 50 > 0)
-    result = improve(audit_of(data), "accuracy", "tpr", reject_inference="bounds", **FIXED)
+    result = improve(audit_of(data), "tpr", reject_inference="bounds", **FIXED)
     assert result.rejected
     assert "whatever the unknown outcomes are: the gap" in result.verdict.text
-    full = improve(audit_of(misled_people()), "accuracy", "tpr", margin_kind="absolute", **FIXED)
+    full = improve(audit_of(misled_people()), "tpr", absolute=True, **FIXED)
     assert result.estimates[0]["statistic"] < full.estimates[0]["statistic"]
 
 
 def test_a_claim_that_needs_no_outcome_is_tested_on_all_rows():
     data = labelled_where(lambda d: d["decision"] == 1)
-    asked = {**FIXED, "margin_kind": "absolute"}
-    result = improve(audit_of(data), Payoff("profit", "margin"), "selection_rate", **asked)
+    asked = {**FIXED, "absolute": True}
+    result = improve(audit_of(data), "selection_rate", Payoff("profit", "margin"), **asked)
     assert result.details["rows"] == len(data)
     assert any("no part of the claim needs it" in line for line in result.reading())
     possible = audit_of(data, outcome=None, features=[])
-    same = improve(possible, Payoff("profit", "margin"), "selection_rate", **asked)
+    same = improve(possible, "selection_rate", Payoff("profit", "margin"), **asked)
     assert same.p_value == pytest.approx(result.p_value, abs=0.05)
     assert same.estimates[0]["statistic"] == result.estimates[0]["statistic"]
 
@@ -255,13 +253,13 @@ def test_the_board_repeats_what_the_public_function_does():
     table["other"] = data["better"].to_numpy()
     roles = {"outcome": "outcome", "decision": "decision", "groups": "group", "missing": "drop"}
     asked = {
-        "accuracy": "accuracy",
-        "fairness": "tpr",
+        "keep": "accuracy",
+        "metric": "tpr",
         "reject_inference": {"odds": 1.5},
         "sign": {"group": "a"},
     }
     challenge = Challenge(table, roles, **asked)
-    public = improve(Audit(pd.DataFrame(table), **roles), candidates="other", fitted_elsewhere=True, **asked)
+    public = improve(Audit(pd.DataFrame(table), **roles), candidates="other", **asked)
     assert 0.1 < public.p_value < 0.9
     assert challenge.p_value(table, np.random.default_rng(0)) == pytest.approx(public.p_value, abs=0.02)
 
@@ -271,23 +269,23 @@ def test_profits_known_for_the_approved_are_bounded_by_what_is_stated():
     data["profit"] = np.where(data["outcome"] == 1, 10.0, -15.0)
     data.loc[data["decision"] == 0, "profit"] = np.nan
     audit = audit_of(data, outcome=None, features=[])
-    result = improve(audit, Payoff("profit", "profit"), "selection_rate", reject_inference="bounds", **FIXED)
+    result = improve(audit, "selection_rate", Payoff("profit", "profit"), reject_inference="bounds", **FIXED)
     for g, row in enumerate(result.estimates[:2]):
         inside = data[data["group"] == "ab"[g]]
         worst = np.where(inside["better"] == 1, inside["profit"].fillna(-15.0), 0.0).mean()
         assert row["alternative"] == pytest.approx(worst)
     stated = Payoff("profit", "profit", at_least=-100.0)
-    lower = improve(audit, stated, "selection_rate", reject_inference="bounds", **FIXED).estimates
+    lower = improve(audit, "selection_rate", stated, reject_inference="bounds", **FIXED).estimates
     assert lower[0]["alternative"] < result.estimates[0]["alternative"]
     with pytest.raises(InputError, match="are odds of the outcome, but a payoff is unknown as well"):
-        improve(audit, stated, "selection_rate", reject_inference={"odds": 2}, **FIXED)
+        improve(audit, "selection_rate", stated, reject_inference={"odds": 2}, **FIXED)
 
 
 def test_rules_are_learned_where_outcomes_are_known_for_some():
     data = labelled_where(lambda d: (d["decision"] == 1) | (np.arange(len(d)) % 2 == 0), rows=3000)
     result = improve(
-        audit_of(data), "accuracy", "selection_rate", by="group", reject_inference={"odds": 1.5}, candidates="frontier",
-        splits=1, bootstrap=200, pooled=True,
+        audit_of(data), "selection_rate", by="group", reject_inference={"odds": 1.5}, candidates="frontier",
+        splits=1, bootstrap=200, everyone=True,
     )  # fmt: skip
     assert result.details["rows"] == 3000
     assert "if the odds of unknown outcomes are at most 1.5 times" in result.null
@@ -301,12 +299,12 @@ def test_rules_are_learned_where_outcomes_are_known_for_some():
         ({"reject_inference": "drop"}, "must be 'bounds' or odds of at least 1"),
         ({"reject_inference": {"odds": 0.5}}, "must be 'bounds' or odds of at least 1"),
         ({"reject_inference": {"odds": 2, "alike": "bond"}}, "bond"),
-        ({"margin": 0.02}, "has margins in units, not in shares: say margin_kind='absolute'"),
-        ({"method": "paper"}, "is tested by the smooth method alone"),
+        ({"margin": 0.02}, "has margins in units, not in shares: say margin={'absolute': 0.02}"),
+        ({"component": "paper"}, "is tested by the smooth component alone"),
     ],
 )
 def test_what_bounds_cannot_answer(changes, message):
     data = labelled_where(lambda d: d["decision"] == 1)
     asked = {"reject_inference": "bounds", **FIXED, **changes}
     with pytest.raises(InputError, match=message):
-        improve(audit_of(data), "accuracy", "selection_rate", **asked)
+        improve(audit_of(data), "selection_rate", **asked)

@@ -15,13 +15,13 @@ from inside.improve import (
     gap_of,
     log_levels,
     lower_median,
-    paper_fairness_component,
     rejection_prefixes,
     smooth_fairness_components,
     splits_against_manipulation,
     worst_pair,
 )
 from inside.inference import Utility, adverse_levels, bootstrap_levels, level_cells
+from inside.papers import kinked_gap
 from oracles.improve import negative_sum_of_exponentials, resampled_levels
 
 NAMES = ["a", "b", "c"]
@@ -85,7 +85,7 @@ def test_largest_delta_is_where_the_p_value_crosses_the_level(kind, level):
         *accuracy_components(levels, 0, NAMES, kind=kind)[1:],
         *accuracy_components(levels, 0, NAMES, kind=kind, weights=EVERYONE),
         *smooth_fairness_components(levels, 0, NAMES, kind=kind, pairs=pairs, worst=(0, 1), one_sided=False),
-        paper_fairness_component(levels, 0, kind=kind, pairs=pairs, one_sided=False),
+        kinked_gap(levels, 0, kind=kind, pairs=pairs, one_sided=False),
     ]
     for component in components:
         threshold = component.largest_delta(level)
@@ -98,7 +98,7 @@ def test_largest_delta_is_where_the_p_value_crosses_the_level(kind, level):
 def test_the_papers_component_is_its_formula():
     group, utility = better_for_one_group(seed=6)
     levels = levels_of(group, 2, utility)
-    component = paper_fairness_component(levels, 0, kind="relative", pairs=directed_pairs(2), one_sided=False)
+    component = kinked_gap(levels, 0, kind="relative", pairs=directed_pairs(2), one_sided=False)
     gap = np.abs(levels.estimate[0, :, 0] - levels.estimate[0, :, 1])
     star = np.abs(levels.draws[:, 0, :, 0] - levels.draws[:, 0, :, 1])
     estimate, drawn = gap[1] - 0.9 * gap[0], star[:, 1] - 0.9 * star[:, 0]

@@ -283,7 +283,7 @@ def test_what_is_given_in_python_counts_by_its_content(kind: str, again: str, tm
         return {
             "data": {"source": "people.csv", "decision": "d", "outcome": "d", "groups": ["team"]},
             "explain": {"metric": "selection_rate", "by": "team", **arguments, name: make(value)},
-            "improve": {"by": "team", "candidates": ["d"], "fitted_elsewhere": True, "bootstrap": 100},
+            "improve": {"by": "team", "candidates": {"fixed": "d"}, "bootstrap": 100},
         }
 
     done: list[str] = []

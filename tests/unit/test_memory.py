@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, explain, improve, measure, scan, transport, watch
+from fairtrial import Audit, InputError, explain, measure, papers, scan, transport, watch
 from inside.ground import memory
 
 N = 2000
@@ -110,4 +110,4 @@ def test_names_that_no_file_can_have(name: str) -> None:
 
 def test_nobody_to_fit_on() -> None:
     with pytest.raises(InputError, match="'train_share' must leave somebody of 2,000 to fit on"):
-        improve(AUDIT, by="g", candidates="frontier", train_share=1e-300)
+        papers.improvability.improve(AUDIT, by="g", candidates="frontier", train_share=1e-300)

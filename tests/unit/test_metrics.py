@@ -176,12 +176,10 @@ def test_log_loss_of_what_is_no_probability_is_refused_everywhere():
     with pytest.raises(InputError, match="'log_loss' needs scores from 0 to 1"):
         improve(
             audit,
-            "accuracy",
             "log_loss",
-            candidates=["s"],
-            fitted_elsewhere=True,
+            candidates={"fixed": "s"},
             splits=3,
-            margin_kind="absolute",
+            margin={"absolute": 0.0},
         )
 
 

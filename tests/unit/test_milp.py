@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inside.improve import Sample, best_linear_rule
+from inside.papers import ProgramRows, best_linear_rule
 
 
 def example(rows, seed):
@@ -32,7 +32,7 @@ def test_f5_is_the_fairest_as_accurate_linear_rule(seed):
     first, second = rates(decisions, y, group)
     status_quo = (0.5, 0.55)
     allowed = (first >= status_quo[0]) & (second >= status_quo[1])
-    rule = best_linear_rule("F.5", Sample(x, y, group, status_quo))
+    rule = best_linear_rule("F.5", ProgramRows(x, y, group, status_quo))
     assert rule.proof == "optimal"
     assert rule.objective == pytest.approx(np.abs(first - second)[allowed].min(), abs=1e-9)
     assert "proved on 14 rows" in rule.statement()
@@ -44,7 +44,7 @@ def test_f6_is_the_most_accurate_less_unfair_linear_rule(seed):
     first, second = rates(all_linear_decisions(x), y, group)
     status_quo = (0.4, 0.6)
     allowed = (second >= 0.6) & (np.abs(first - second) <= 0.2 + 1e-12)
-    rule = best_linear_rule("F.6", Sample(x, y, group, status_quo))
+    rule = best_linear_rule("F.6", ProgramRows(x, y, group, status_quo))
     assert rule.proof == "optimal"
     assert rule.objective == pytest.approx(first[allowed].max(), abs=1e-9)
 
@@ -61,7 +61,7 @@ def test_p_prime_is_the_fairest_selection_of_given_size():
     ]
     status_quo = (3.0, 3.0)
     allowed = (means[0] >= 3) & (means[1] >= 3)
-    rule = best_linear_rule("P'", Sample(x, y, group, status_quo, 5))
+    rule = best_linear_rule("P'", ProgramRows(x, y, group, status_quo, 5))
     assert rule.proof == "optimal"
     assert rule.objective == pytest.approx(np.abs(means[0] - means[1])[allowed].min(), abs=1e-7)
     assert (x @ rule.coefficients >= 0).sum() == 5
@@ -69,7 +69,7 @@ def test_p_prime_is_the_fairest_selection_of_given_size():
 
 def test_infeasible_is_proved():
     x, y, group = example(14, 6)
-    rule = best_linear_rule("F.5", Sample(x, y, group, (1.01, 1.01)))
+    rule = best_linear_rule("F.5", ProgramRows(x, y, group, (1.01, 1.01)))
     assert rule.proof == "infeasible"
     assert rule.coefficients is None
     assert "no linear rule meets the constraints" in rule.statement()
@@ -80,7 +80,7 @@ def test_a_start_is_kept_when_the_time_is_up():
     start = np.array([0.0, 1.0, 0.1])
     right = (x @ start >= 0) == (y == 1)
     status_quo = (right[group == 0].mean() - 0.05, right[group == 1].mean() - 0.05)
-    rule = best_linear_rule("F.5", Sample(x, y, group, status_quo), time_limit=0.01, start=start)
+    rule = best_linear_rule("F.5", ProgramRows(x, y, group, status_quo), time_limit=0.01, start=start)
     assert rule.coefficients is not None
     assert rule.objective <= abs(right[group == 0].mean() - right[group == 1].mean()) + 1e-6
     assert rule.proof in ("bounded", "nothing", "optimal")

@@ -111,13 +111,13 @@ def test_rules_and_models_are_valued_by_it(audit):
     assert explained.gap["difference"] == pytest.approx(MEAN["a"] - MEAN["b"], rel=1e-9)
     improved = improve(
         audit,
-        "pinball",
         "tpr",
+        "pinball",
         by="group",
         candidates=[LogisticRegression()],
         splits=3,
         bootstrap=200,
-        margin_kind="absolute",
+        margin={"absolute": 0.0},
     )
     old = [
         row["status_quo"] for row in improved.estimates if row["part"] == "accuracy" and row["group"] == "a"

@@ -100,7 +100,7 @@ QUESTIONS = {
     "scan": lambda audit: scan(audit, "selection_rate", protected={"race": "B"}, features=["sex", "region"],
                                permutations=99),
     "transport": lambda audit: transport(audit, "equal_opportunity", by="race"),
-    "challenger": lambda audit: improve(audit, "accuracy", "tpr", candidates="challenger", fitted_elsewhere=True,
+    "challenger": lambda audit: improve(audit, "tpr", candidates={"fixed": "challenger"},
                                         by="sex", bootstrap=499),
     "watch": lambda audit: watch(f"{tempfile.mkdtemp()}/state", audit, "selection_rate", by="race",
                                  target=0.4, tolerance=0.1, period="week"),
@@ -228,8 +228,8 @@ def test_a_challenger_of_very_many_rows_is_tested_on_a_stated_sample(
 ) -> None:
     monkeypatch.setattr(columns, "MOST_ROWS", 1_000)
     audit = Audit(spark.read.parquet(people), **ROLES)
-    asked = {"candidates": "challenger", "fitted_elsewhere": True, "by": "sex", "bootstrap": 199, "seed": 5}
-    first, again = (improve(audit, "accuracy", "tpr", **asked) for _ in range(2))
+    asked = {"candidates": {"fixed": "challenger"}, "by": "sex", "bootstrap": 199, "seed": 5}
+    first, again = (improve(audit, "tpr", **asked) for _ in range(2))
     assert any("a random sample of 1,000" in note.text for note in first.notes)
     assert first.to_dict() == again.to_dict()
 

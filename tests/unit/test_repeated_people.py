@@ -12,7 +12,7 @@ import pytest
 import fairtrial as ft
 from fairtrial import InputError
 from inside.ground import NotApplicable
-from inside.improve import Settings
+from inside.improve import ImproveRequest
 from inside.scan import CountedRows, MatchedTable, PersonRows, PersonStrata, build_table
 
 
@@ -204,13 +204,12 @@ def improve(unit: str | None, frame: pd.DataFrame | None = None, **options: Any)
         rules() if frame is None else frame, decision="d", outcome="y", groups="g", features=["x"], unit=unit
     )
     asked: dict[str, Any] = {
-        "candidates": ["d2"],
-        "fitted_elsewhere": True,
+        "candidates": ft.Fixed("d2"),
         "bootstrap": 300,
         "margin": 0.05,
         **options,
     }
-    return ft.improve(audit, asked.pop("accuracy", "accuracy"), "selection_rate", **asked)
+    return ft.improve(audit, "selection_rate", asked.pop("accuracy", "accuracy"), **asked)
 
 
 def test_improve_with_a_unit_of_one_row_each_is_plain() -> None:
@@ -229,7 +228,7 @@ def test_improve_draws_persons() -> None:
 def test_nobody_is_in_both_halves() -> None:
     person = np.repeat(np.arange(50), 3)
     contest: Any = SimpleNamespace(person=person, rows=150)
-    settings = Settings(
+    settings = ImproveRequest(
         splits=3, train_share=0.5, bootstrap=10, aggregate="median", alpha=0.05, seed=1, jobs=1, progress=None
     )
     for k in range(3):
@@ -247,7 +246,7 @@ def test_improve_says_what_it_cannot_honour() -> None:
     frame = rules().assign(s=lambda frame: frame["x"] / 2)
     audit = ft.Audit(frame, decision="d", outcome="y", score="s", groups="g", unit="person")
     with pytest.raises(InputError, match="is not for the area under the curve"):
-        ft.improve(audit, "auc", "selection_rate", candidates=["d2"], fitted_elsewhere=True)
+        ft.improve(audit, "selection_rate", "auc", candidates=ft.Fixed("d2"))
 
 
 # -- who does not -------------------------------------------------------------------------------------------------

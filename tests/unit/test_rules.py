@@ -29,9 +29,11 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fairtrial import InputError, LinearProgram, improve, load_rule
+from fairtrial import InputError, load_rule
 from inside.improve import Scored
+from inside.papers import LinearProgram
 from oracles.improve_data import audit_of, misled_people
+from validity.improve_asked import improve
 
 QUICK = {"splits": 1, "bootstrap": 200, "by": "group"}
 
@@ -50,11 +52,11 @@ CANDIDATES = {
     "pipeline": ([pipeline()], {}),
     "frontier": (["frontier"], {}),
     "boosted trees": ([Scored("boosted trees", "boosting")], {}),
-    "monotone": ([Scored("logistic", "logistic")], {"monotone": {"need": 1}}),
+    "monotone": ([Scored("logistic", "logistic")], {"rising": "need"}),
     "dropped": ([Scored("dropped", "logistic", drop=True)], {}),
     "reductions": (["reductions"], {}),
     "group thresholds": (["group-thresholds"], {"blind": False}),
-    "column": (["better"], {"fitted_elsewhere": True}),
+    "column": (["better"], {}),
     "capacity": ([LogisticRegression()], {"capacity": 0.3}),
 }
 
@@ -68,9 +70,7 @@ def people():
 def rules(people):
     made = {}
     for name, (candidates, asked) in CANDIDATES.items():
-        made[name] = improve(
-            audit_of(people), "accuracy", "selection_rate", candidates=candidates, **QUICK, **asked
-        )
+        made[name] = improve(audit_of(people), "selection_rate", candidates=candidates, **QUICK, **asked)
     return made
 
 
@@ -194,7 +194,7 @@ def test_rules_refuse_what_they_cannot_read(rules, people):
 
 def test_a_program_can_be_saved(people, tmp_path):
     program = LinearProgram("F.5", rows=16, seconds=2)
-    rule = improve(audit_of(people), "accuracy", "accuracy", candidates=[program], **QUICK).rule
+    rule = improve(audit_of(people), "accuracy", candidates=[program], **QUICK).rule
     loaded = load_rule(rule.save(tmp_path / "rule.skops"))
     np.testing.assert_array_equal(loaded.predict(people), rule.predict(people))
 
@@ -203,7 +203,7 @@ def test_functions_are_not_saved(people, tmp_path):
     def by_need(train):
         return lambda inputs: inputs.matrix[:, 0] > 0
 
-    rule = improve(audit_of(people), "accuracy", "selection_rate", candidates=[by_need], **QUICK).rule
+    rule = improve(audit_of(people), "selection_rate", candidates=[by_need], **QUICK).rule
     assert rule.predict(people).sum() > 0
     with pytest.raises(InputError, match="the rule 'by_need' cannot be saved"):
         rule.save(tmp_path / "rule.skops")
@@ -300,7 +300,7 @@ def test_trees_that_leave_their_arrays_are_refused(change, model, people, tmp_pa
     """Compiled code follows a tree's indices wherever they point: such a file ended the process."""
     import skops.io
 
-    rule = improve(audit_of(people), "accuracy", "selection_rate", candidates=[model], **QUICK).rule
+    rule = improve(audit_of(people), "selection_rate", candidates=[model], **QUICK).rule
     path = rule.save(tmp_path / "rule.skops")
     np.testing.assert_array_equal(load_rule(path).predict(people), rule.predict(people))
     fitted = rule.scorer.model
@@ -341,7 +341,7 @@ def test_trees_that_leave_their_arrays_are_refused(change, model, people, tmp_pa
 def test_models_whose_compiled_code_trusts_the_file_are_not_saved(model, held, people, tmp_path):
     import skops.io
 
-    rule = improve(audit_of(people), "accuracy", "selection_rate", candidates=[model], **QUICK).rule
+    rule = improve(audit_of(people), "selection_rate", candidates=[model], **QUICK).rule
     if isinstance(model, LogisticRegression):
         rule.scorer.model.sparsify()
     with pytest.raises(InputError, match=f"cannot be saved: it holds .*{held}"):
@@ -362,7 +362,7 @@ def test_models_whose_compiled_code_trusts_the_file_are_not_saved(model, held, p
     ids=lambda model: type(model).__name__,
 )
 def test_ensembles_are_saved(model, people, tmp_path):
-    rule = improve(audit_of(people), "accuracy", "selection_rate", candidates=[model], **QUICK).rule
+    rule = improve(audit_of(people), "selection_rate", candidates=[model], **QUICK).rule
     loaded = load_rule(rule.save(tmp_path / "rule.skops"))
     np.testing.assert_array_equal(loaded.predict(people), rule.predict(people))
 

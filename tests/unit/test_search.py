@@ -10,12 +10,22 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fairtrial import Audit, ImproveResult, improve
+from fairtrial import Audit, ImproveResult
 from inside.ground import NotApplicable
-from inside.improve import Found, FrontierRules, gain_of, least_gap, least_gap_bound, prepare, sure_enough
+from inside.improve import (
+    FrontierRules,
+    ImproveRequest,
+    Searched,
+    gain_of,
+    least_gap,
+    least_gap_bound,
+    prepare,
+    sure_enough,
+)
 from inside.improve import frontier_gap_of as gap_of
 from inside.trial import build_table
 from oracles.improve_data import misled_people
+from validity.improve_asked import improve, together
 
 QUICK = {"splits": 3, "bootstrap": 400, "by": "group"}
 LOGISTIC = LogisticRegression()
@@ -28,7 +38,7 @@ def audit_of(data, **changes):
 
 def found_of(merit, gap, within):
     arrays = {"merit": np.array([merit]), "gap": np.array([gap]), "within": np.array([within], dtype=float)}
-    return Found(arrays, [str(i) for i in range(len(merit))], sure=2.49)
+    return Searched(arrays, [str(i) for i in range(len(merit))], sure=2.49)
 
 
 def test_the_least_gap_among_those_that_are_sure_enough_is_tested():
@@ -51,24 +61,16 @@ def test_how_sure_follows_the_test_that_comes():
     assert sure_enough(0.05, 0.8) == pytest.approx(2 * sure_enough(0.05, 0.5))
 
 
-def contest_of(data, accuracy="accuracy", fairness="selection_rate", **changes):
-    from inside.improve import Wanted
-
-    settings = {
-        "accuracy": accuracy, "fairness": fairness, "by": "group", "margin": 0.0, "margin_kind": "relative",
-        "reduction": 0.0, "method": "smooth", "scale": "difference", "pooled": False, "group_weights": None,
-        "direction": "differs", "target": None, "splits": 1, "threshold": None, "sign": None, "earlier": None,
-        "candidates": [LOGISTIC], "fitted_elsewhere": False, "folds": 3, "capacity": None, "blind": True, "banned": (),
-        "monotone": {}, "permissible": None, "reject_inference": None, "independent_given": None,
-    }  # fmt: skip
-    return prepare(audit_of(data), Wanted(**{**settings, **changes})).contest
+def contest_of(data, keep="accuracy", metric="selection_rate", **changes):
+    asked = {"by": "group", "splits": 1, "candidates": [LOGISTIC], **together(**changes)}
+    return prepare(audit_of(data), ImproveRequest(keep=keep, metric=metric, **asked)).contest
 
 
 @pytest.mark.parametrize("fairness", ["selection_rate", "tpr", "fpr"])
 def test_gain_and_gap_are_what_a_changed_decision_does_to_the_levels(fairness):
     """Changing one rejected person to selected changes accuracy and gap as the targets say ."""
     data = misled_people(500)
-    contest = contest_of(data, fairness=fairness)
+    contest = contest_of(data, metric=fairness)
     everyone = np.arange(contest.rows)
     gain, gap = gain_of(contest, everyone), gap_of(contest, everyone)
     np.testing.assert_array_equal(gain, 2 * data["outcome"] - 1)
@@ -131,9 +133,7 @@ def test_the_frontier_is_that_of_the_known_probabilities():
 
 
 def test_the_log_lists_every_candidate_and_why():
-    result = improve(
-        audit_of(misled_people(1200)), "accuracy", "tpr", candidates=["frontier", LOGISTIC], **QUICK
-    )
+    result = improve(audit_of(misled_people(1200)), "tpr", candidates=["frontier", LOGISTIC], **QUICK)
     log = result.search
     assert len(log) == 41 + 41 + 1
     assert sum(row["chosen"] for row in log) == 3
@@ -172,7 +172,7 @@ def test_the_logs_seconds_are_each_candidates_own():
         return lambda inputs: inputs.matrix[:, 0]
 
     audit = audit_of(misled_people(300))
-    result = improve(audit, "accuracy", "tpr", **{**QUICK, "splits": 2}, candidates=[works, waits], jobs=2)
+    result = improve(audit, "tpr", **{**QUICK, "splits": 2}, candidates=[works, waits], jobs=2)
     seconds = {row["candidate"]: row["seconds"] for row in result.search}
     assert seconds["works"] > 2 * 4 * 0.1  # three folds and the whole training half of each split
     assert seconds["waits"] < seconds["works"] / 3
@@ -184,7 +184,7 @@ def test_the_log_says_how_each_was_made_its_levels_and_what_it_was_held_to():
         "candidates": ["frontier", DecisionTreeClassifier(max_depth=3, random_state=0)],
         "banned": "proxy",
     }
-    result = improve(audit_of(data), ["accuracy", "tpr"], ["fpr", "selection_rate"], **asked, **QUICK)
+    result = improve(audit_of(data), ["fpr", "selection_rate"], ["accuracy", "tpr"], **asked, **QUICK)
     log = result.search
     assert log[0]["settings"].startswith("two linear regressions (C=1)")
     assert log[-1]["settings"] == "DecisionTreeClassifier(max_depth=3, random_state=0)"
@@ -202,7 +202,7 @@ def test_the_log_says_how_each_was_made_its_levels_and_what_it_was_held_to():
 
 def test_estimators_of_one_class_are_called_by_their_settings():
     tried = [LogisticRegression(), LogisticRegression(C=0.01), DecisionTreeClassifier(max_depth=2)]
-    result = improve(audit_of(misled_people(600)), "accuracy", "tpr", candidates=tried, **QUICK)
+    result = improve(audit_of(misled_people(600)), "tpr", candidates=tried, **QUICK)
     names = [row["candidate"] for row in result.search]
     assert names == ["LogisticRegression()", "LogisticRegression(C=0.01)", "DecisionTreeClassifier"]
 
@@ -213,26 +213,23 @@ def test_a_function_of_ones_own_says_what_is_permissible():
     def few(rule, inputs):
         return "λ=0" in rule.name.split(", ")[-1] and rule.name.startswith("linear")
 
-    result = improve(audit_of(data), "accuracy", "tpr", candidates=["frontier"], permissible=few, **QUICK)
+    result = improve(audit_of(data), "tpr", candidates=["frontier"], permissible=few, **QUICK)
     permitted = {row["candidate"] for row in result.search if row["permissible"]}
     assert permitted
     assert all(name.startswith("linear") for name in permitted)
     assert {split["candidate"] for split in result.details["splits"]} <= permitted
     assert any(row["why"] == "not permissible" for row in result.search)
     with pytest.raises(NotApplicable, match="all candidates are not permissible"):
-        improve(
-            audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], permissible=lambda r, i: False, **QUICK
-        )
+        improve(audit_of(data), "tpr", candidates=[LOGISTIC], permissible=lambda r, i: False, **QUICK)
 
 
 def test_the_frontier_is_refused_where_it_cannot_be():
     with pytest.raises(NotApplicable, match="'frontier' needs an outcome"):
         improve(
             audit_of(misled_people(300)),
-            "accuracy",
             "tpr",
             candidates=["frontier"],
-            monotone={"need": 1},
+            rising="need",
             **QUICK,
         )
 
@@ -281,17 +278,17 @@ def test_a_bound_is_given_where_features_have_few_combinations():
     }
     audit = Audit(pa.table(data), outcome="outcome", decision="decision", groups="group", features=["value"])
     asked = {**QUICK, "splits": 1, "candidates": ["frontier"]}
-    result = improve(audit, "accuracy", "selection_rate", pooled=True, margin=0.02, **asked)
+    result = improve(audit, "selection_rate", everyone=True, margin=0.02, **asked)
     bound = result.details["smallest_possible_gap"]
     assert bound > 0.1
     told = f"No rule on these features whose accuracy is within the margin has a gap below {bound:.3g}"
     assert told in " ".join(result.reading())
     # a rule that may decide by group can close the gap: no bound rather than one of zero
-    known = {**asked, "candidates": "group-thresholds", "blind": False, "pooled": True, "margin": 0.02}
-    weighted = {**asked, "group_weights": {"a": 1, "b": 9}}
+    known = {**asked, "candidates": "group-thresholds", "blind": False, "everyone": True, "margin": 0.02}
+    weighted = {**asked, "weights": {"a": 1, "b": 9}}
     for other in (known, weighted):
-        found = improve(audit, "accuracy", "selection_rate", **other)
+        found = improve(audit, "selection_rate", **other)
         assert found.details["smallest_possible_gap"] is None
         assert "is not bounded" in " ".join(found.reading())
-    few = improve(audit_of(misled_people(600)), "accuracy", "selection_rate", **asked)
+    few = improve(audit_of(misled_people(600)), "selection_rate", **asked)
     assert few.details["smallest_possible_gap"] is None

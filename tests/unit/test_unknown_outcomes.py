@@ -397,10 +397,9 @@ def test_words() -> None:
 def test_improve_takes_what_the_audit_says() -> None:
     frame = lending(n=600).assign(rule=lambda people: 1 - people["d"])
     asked = {
-        "accuracy": "accuracy",
-        "fairness": "selection_rate",
-        "candidates": "rule",
-        "fitted_elsewhere": True,
+        "keep": "accuracy",
+        "metric": "selection_rate",
+        "candidates": {"fixed": "rule"},
     }
     plain = ft.improve(audit_of(frame, None, missing="drop"), **asked, reject_inference="bounds")
     told = ft.improve(audit_of(frame), **asked)

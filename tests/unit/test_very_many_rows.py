@@ -58,7 +58,7 @@ def test_decisions_given_row_by_row_are_of_all_rows(audit: Audit) -> None:
 
 
 def test_improve_takes_a_sample(audit: Audit) -> None:
-    found = ft.improve(audit, "accuracy", by="g", candidates=["d2"], fitted_elsewhere=True, bootstrap=100)
+    found = ft.improve(audit, by="g", candidates=ft.Fixed("d2"), bootstrap=100)
     assert "sampled-rows" in [note.code for note in found.notes]
     assert audit.sampled(0).rows(roles=["decision"]).n == MOST
     assert len(audit.sampled(0).features_frame()) == MOST

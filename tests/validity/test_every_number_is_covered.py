@@ -96,7 +96,7 @@ def results() -> dict[str, list[Any]]:
             "compare": [explained[0].compare(explained[1])],
             "improve": [
                 fairtrial.improve(
-                    rules, "accuracy", "selection_rate", candidates=["other"], fitted_elsewhere=True,
+                    rules, "selection_rate", candidates={"fixed": "other"},
                     bootstrap=199, jobs=1,
                 )
             ],

@@ -34,8 +34,6 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"watch": {"state": "SECRET", "metric": "selection_rate", "period": "race"}},
         {"watch": {"state": "../../x", "metric": "selection_rate", "period": "race"}},
         {"watch": {"state": "own", "metric": "selection_rate", "period": "race", "alert_file": "SECRET"}},
-        {"improve": {"earlier": "SECRET", "candidates": ["passed"]}},
-        {"improve": [{"earlier": "SECRET", "candidates": ["passed"]}]},
     ],
 )
 def test_options_name_no_file_of_the_machine(

@@ -5,48 +5,43 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fairtrial._audit.audit import Audit
 from fairtrial._errors import Note
-from fairtrial._improve.arguments import Wanted
-from fairtrial._improve.candidates.adapters import identity
-from fairtrial._improve.candidates.contest import Contest
-from fairtrial._improve.candidates.preparation import Prepared, prepare
-from fairtrial._improve.candidates.stated import Stated
-from fairtrial._improve.candidates.utilities import Area, Worth
+from fairtrial._improve.candidates import identity
 from fairtrial._improve.claim_tests import MARGINS
-from fairtrial._improve.estimate_rows import estimates_of, is_rate
-from fairtrial._improve.result import ImproveResult
-from fairtrial._improve.rule_card import card_of, listed
-from fairtrial._improve.search_log import log_of, seconds_of
-from fairtrial._improve.sentences import null_of, question_of, verdict_of
-from fairtrial._improve.solver.all_splits import (
+from fairtrial._improve.combining import (
     ASSUMES,
     Corner,
     combine_p_values,
     splits_against_manipulation,
     staircase,
 )
+from fairtrial._improve.contest import Contest
+from fairtrial._improve.details import card_of, estimates_of, is_rate
+from fairtrial._improve.preparation import Prepared, prepare
+from fairtrial._improve.request import ImproveRequest
+from fairtrial._improve.result import ImproveResult
+from fairtrial._improve.search_log import log_of, seconds_of
+from fairtrial._improve.sentences import null_of, question_of, verdict_of
 from fairtrial._improve.splits import (
     FEWEST,
-    Settings,
     TestedSplits,
     gaps,
     refit_rule,
     run_challenge,
     run_splits,
 )
-from fairtrial._options import recorded
+from fairtrial._improve.terms import Beforehand
+from fairtrial._improve.worth import Area, Worth
 from fairtrial._results.text import counted
 from fairtrial._work.sameness import sameness
 
-PAPER = (
-    "The article's fairness component rejects up to four times too often when gaps are one or two standard errors from "
-    "zero; the smooth method does not."
-)
+Answer = TypeVar("Answer", bound=ImproveResult)
+
 ADVERSE = (
     "Accuracy is tested with one more row, the worst change that a decision could have brought anybody in these data; "
     "against a larger loss, which no row shows and nobody stated, there is no protection."
@@ -74,69 +69,69 @@ REPEATED = (
 FEW_LOSSES_COST = 0.25
 
 
-def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
+def answer(audit: Audit, asked: ImproveRequest, returns: type[Answer]) -> Answer:
     """Every split's test of the best candidate, or the fixed rules' on all rows, and what follows from all of them."""
-    ready = prepare(audit.sampled(settings.seed), wanted)
+    ready = prepare(audit.sampled(asked.seed), asked)
     contest, candidates = ready.contest, ready.candidates
-    settings = _decided(settings, ready)
-    tried = [identity(candidate) for candidate in candidates]
-    how = (settings.train_share, settings.bootstrap, settings.aggregate, settings.alpha)
-    settings = replace(settings, key=sameness((ready.rows.digest, wanted, tried, how)))
+    request = _decided(asked, ready)
     found = None
     if ready.stated is None:
-        tested, found = run_splits(contest, candidates, settings)
+        tested, found = run_splits(contest, candidates, request)
     else:
-        tested = run_challenge(contest, candidates, settings, ready.stated)
+        tested = run_challenge(contest, candidates, request, ready.stated)
     best = int(tested.arrays["chosen"][int(np.argmin(tested.p_values))])
-    rule, refitted, on_all = refit_rule(contest, candidates, settings, ready.stated, best)
-    details = {
-        **details_of(tested, contest, refitted),
-        **log_of(contest, tested, found, on_all, listed(wanted.independent_given)),
-    }
-    result = ImproveResult(
+    rule, refitted, on_all = refit_rule(contest, candidates, request, ready.stated, best)
+    given = ready.terms.independent
+    details = {**details_of(tested, contest, refitted), **log_of(contest, tested, found, on_all, given)}
+    result = returns(
         question=question_of(details),
         null=null_of(details),
         verdict=verdict_of(details),
         estimates=estimates_of(tested, contest),
         details=details,
         notes=(*ready.audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
-        provenance=audit.provenance(ready.rows, arguments=_resolved(details, wanted), seed=settings.seed),
+        provenance=audit.provenance(ready.rows, arguments=_resolved(details, ready), seed=request.seed),
         objects={"rule": rule, "seconds": seconds_of(found)},
     )
-    rule.card = card_of(result, wanted)
+    rule.card = card_of(result, ready.terms, contest)
     return result
 
 
-def _decided(settings: Settings, ready: Prepared) -> Settings:
+def _decided(request: ImproveRequest, ready: Prepared) -> ImproveRequest:
     """How many tests there are and how they become one: one split is its own p-value."""
+    variant = None if request.gap_variant is None else request.gap_variant.name
+    what = replace(request, seed=0, jobs=None, progress=None, gap_variant=None)
+    tried = [identity(candidate) for candidate in ready.candidates]
+    request = replace(request, key=sameness((ready.rows.digest, what, tried, variant)))
     if ready.stated is not None:
         count = sum(len(candidate.variants(ready.contest)) for candidate in ready.candidates)
-        return replace(settings, splits=count, aggregate="all rows")
-    if settings.aggregate == "single" or settings.splits == 1:
-        return replace(settings, splits=1, aggregate="single")
-    return settings
+        return replace(request, splits=count, aggregate="all rows")
+    if request.aggregate == "single" or request.tests == 1:
+        return replace(request, splits=1, aggregate="single")
+    return request
 
 
-def _resolved(details: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
+def _resolved(details: Mapping[str, Any], ready: Prepared) -> dict[str, Any]:
     """What the arguments came to: the claim with its groups and numbers, every rule that was tried."""
+    told = {"method", "margin_kind", "reduction"}  # which the arguments say themselves
+    claim = {name: value for name, value in details["claim"].items() if name not in told}
     return {
-        **details["claim"],
+        "metric": claim.pop("fairness"),
+        "keep": claim.pop("accuracy"),
+        **claim,
         "candidates": details["candidates"],
         "splits": None if details["all_rows"] else len(details["splits"]),
-        "candidate_threshold": wanted.threshold,
-        "sign": recorded(wanted.sign),
-        "banned": list(wanted.banned),
-        "monotone": dict(wanted.monotone),
+        "constraints": ready.terms.constraints.to_dict(),
     }
 
 
-def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> list[Note]:
+def _notes(tested: TestedSplits, contest: Contest, stated: Beforehand | None) -> list[Note]:
     """How the p-value was made, and every weakening."""
-    settings, claim = tested.settings, contest.claim
-    notes = [Note("aggregation", f"The p-value is {ASSUMES[settings.aggregate]}.")]
-    if settings.aggregate in ("median", "running-median"):
-        notes.append(_splits_note(settings))
-    if stated is not None and None in stated.pairs and len(claim.pairs) > 1 and claim.method != "paper":
+    request, claim = tested.request, contest.claim
+    notes = [Note("aggregation", f"The p-value is {ASSUMES[request.aggregate]}.")]
+    if request.aggregate in ("median", "running-median"):
+        notes.append(_splits_note(request))
+    if stated is not None and None in stated.pairs and len(claim.pairs) > 1 and claim.gap_variant is None:
         notes.append(Note("direction-not-stated", UNSTATED.format(len(claim.pairs))))
     notes += _other_way_round(tested, contest, stated)
     notes += _few_people(tested)
@@ -145,17 +140,17 @@ def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> lis
     for worth in claim.accuracies:
         if getattr(worth.what, "hurts", "below") is None:
             notes.append(Note("higher-is-better", f"A higher {worth.label} is taken as better."))
-    paper = claim.method == "paper"
-    notes.append(Note("paper-fairness", PAPER) if paper else Note("adverse-row", ADVERSE))
+    own = claim.gap_variant
+    notes.append(Note("adverse-row", ADVERSE) if own is None else Note("paper-fairness", own.note))
     return [*notes, Note("surface", SURFACE)]
 
 
-def _other_way_round(tested: TestedSplits, contest: Contest, stated: Stated | None) -> list[Note]:
+def _other_way_round(tested: TestedSplits, contest: Contest, stated: Beforehand | None) -> list[Note]:
     """Gaps of the status quo that the rows show in the direction opposite to the one stated."""
     notes = []
     for m, pair in enumerate([] if stated is None else stated.pairs):
         levels = tested.arrays["estimate"][0, len(contest.claim.accuracies) + m, 0]
-        if pair is not None and contest.claim.method != "paper" and levels[pair[0]] < levels[pair[1]]:
+        if pair is not None and contest.claim.gap_variant is None and levels[pair[0]] < levels[pair[1]]:
             above, below = (contest.names[code] for code in pair)
             text = OTHER_WAY.format(contest.claim.fairness[m].label, above, below)
             notes.append(Note("other-direction", text))
@@ -164,40 +159,40 @@ def _other_way_round(tested: TestedSplits, contest: Contest, stated: Stated | No
 
 def _few_people(tested: TestedSplits) -> list[Note]:
     few = int(np.count_nonzero(tested.arrays["enough"] == 0))
-    what = counted(few, "test" if tested.settings.aggregate == "all rows" else "split")
+    what = counted(few, "test" if tested.request.aggregate == "all rows" else "split")
     cannot = "it cannot" if few == 1 else "they cannot"
     text = f"In {what} a level rests on fewer than {FEWEST} people: {cannot} reject."
     return [Note("few-people", text)] if few else []
 
 
-def _splits_note(settings: Settings) -> Note:
-    needed = splits_against_manipulation(settings.alpha)
-    verb = "at least" if settings.splits >= needed else "fewer than"
+def _splits_note(request: ImproveRequest) -> Note:
+    needed = splits_against_manipulation(request.alpha)
+    verb = "at least" if request.tests >= needed else "fewer than"
     return Note(
         "splits",
-        f"{counted(settings.splits, 'split')}, {verb} the {needed} from which re-running cannot pay at this level "
+        f"{counted(request.tests, 'split')}, {verb} the {needed} from which re-running cannot pay at this level "
         "(Proposition 1, independent p-values).",
     )
 
 
 def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any]) -> dict[str, Any]:
     """The claim, every split, levels, gaps and surface, and the refitted rule."""
-    settings, levels = tested.settings, _levels(tested, contest)
+    request, levels = tested.request, _levels(tested, contest)
     return {
         "p_value": tested.p_value,
         "p_value_delta_method": _delta_method(tested),
-        "alpha": round(settings.alpha, 12),
-        "aggregate": settings.aggregate,
-        "aggregate_assumes": ASSUMES[settings.aggregate],
-        "all_rows": settings.aggregate == "all rows",
-        "splits_against_manipulation": splits_against_manipulation(settings.alpha),
+        "alpha": round(request.alpha, 12),
+        "aggregate": request.aggregate,
+        "aggregate_assumes": ASSUMES[request.aggregate],
+        "all_rows": request.aggregate == "all rows",
+        "splits_against_manipulation": splits_against_manipulation(request.alpha),
         "rows": contest.rows,
         "unlabelled": _unlabelled(tested, contest),
         "candidates": tested.variants,
         "claim": _claim(contest),
         "few_losses": _few_losses(tested),
         "margins": _margins(tested, contest),
-        "splits": [_split(tested, k) for k in range(settings.splits)],
+        "splits": [_split(tested, k) for k in range(request.tests)],
         "levels": levels,
         "gaps": _gaps(tested, contest),
         "surface": _surface(tested),
@@ -217,7 +212,7 @@ def _claim(contest: Contest) -> dict[str, Any]:
         "reduction": claim.fairness_delta,
         "scale": claim.scale,
         "one_sided": claim.one_sided,
-        "method": claim.method,
+        "method": "smooth" if claim.gap_variant is None else claim.gap_variant.name,
     }
 
 
@@ -239,7 +234,7 @@ def _unlabelled(tested: TestedSplits, contest: Contest) -> dict[str, Any] | None
     found = contest.unlabelled
     if found is None:
         return None
-    best = combine_p_values([float(p) for p in tested.arrays["p_best"]], tested.settings.aggregate)
+    best = combine_p_values([float(p) for p in tested.arrays["p_best"]], tested.request.aggregate)
     odds = found.assumed.odds
     return {
         "unknown": found.unknown,
@@ -265,8 +260,8 @@ def _few_losses(tested: TestedSplits) -> int | None:
     p, plain = tested.arrays["p"], tested.arrays["delta"]
     naive = p.copy()
     naive[:, accuracy] = np.where(np.isnan(plain[:, accuracy]), 1.0, plain[:, accuracy])
-    would = combine_p_values([float(v) for v in naive.max(axis=1)], tested.settings.aggregate)
-    if tested.rejected or would >= tested.settings.alpha:
+    would = combine_p_values([float(v) for v in naive.max(axis=1)], tested.request.aggregate)
+    if tested.rejected or would >= tested.request.alpha:
         return None
     splits, weakest = np.arange(len(p)), p[:, accuracy].argmax(axis=1)
     cost = norm.isf(naive[:, accuracy][splits, weakest]) - norm.isf(p[:, accuracy][splits, weakest])
@@ -283,7 +278,7 @@ def _margins(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
         {
             "margin": margin * unit,
             "p_value": combine_p_values(
-                [float(v) for v in tested.arrays["margins"][:, i]], tested.settings.aggregate
+                [float(v) for v in tested.arrays["margins"][:, i]], tested.request.aggregate
             ),
         }
         for i, margin in enumerate(MARGINS)
@@ -370,9 +365,9 @@ def _gaps(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
 def _surface(tested: TestedSplits) -> list[dict[str, Any]]:
     """The staircase of every level that is kept."""
     found = []
-    for i, level in enumerate(tested.settings.levels):
+    for i, level in enumerate(tested.request.levels):
         rectangles = [Corner(float(a), float(f)) for a, f in tested.arrays["thresholds"][:, i]]
-        steps = staircase(rectangles, level, tested.settings.aggregate)
+        steps = staircase(rectangles, level, tested.request.aggregate)
         corners = [{"accuracy": c.accuracy, "fairness": c.fairness} for c in steps.corners]
         found.append({"level": level, "corners": corners})
     return found
@@ -381,7 +376,7 @@ def _surface(tested: TestedSplits) -> list[dict[str, Any]]:
 def _delta_method(tested: TestedSplits) -> float | None:
     """The same combination of delta-method p-values; undefined components count as 1."""
     values = np.where(np.isnan(tested.arrays["delta"]), 1.0, tested.arrays["delta"]).max(axis=1)
-    return combine_p_values([float(v) for v in values], tested.settings.aggregate)
+    return combine_p_values([float(v) for v in values], tested.request.aggregate)
 
 
 def _finite(value: float) -> float | None:

@@ -10,23 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._improve.candidates.contest import Contest, Decided
-from fairtrial._improve.candidates.utilities import Area, Worth, evaluate
-from fairtrial._improve.payoff import Payoff
-from fairtrial._improve.sampled_levels import Compared, Sampled, Tested
-from fairtrial._improve.solver.area import AreaComponent, area_component
-from fairtrial._improve.solver.improvement import (
+from fairtrial._improve.arguments import Payoff
+from fairtrial._improve.components import (
+    AreaComponent,
     Component,
-    MarginKind,
     Pair,
     Part,
     accuracy_components,
+    area_component,
     gap_of,
     log_levels,
-    paper_fairness_component,
     smooth_fairness_components,
     worst_pair,
 )
+from fairtrial._improve.contest import Contest, Decided
+from fairtrial._improve.sampled_levels import ClaimPart, Compared, Sampled
+from fairtrial._improve.worth import Area, Worth, evaluate
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Levels, adverse_levels, bootstrap_levels
 
 
@@ -128,14 +127,14 @@ class ClaimTest:
     `block` says which metric each belongs to; `losses` how many of the people behind an accuracy component fare worse.
     """
 
-    components: list[Tested]
+    components: list[ClaimPart]
     deltas: list[float]
     block: list[int]
     levels: Levels
     losses: list[int]
 
     @property
-    def pairs(self) -> list[tuple[Tested, float]]:
+    def pairs(self) -> list[tuple[ClaimPart, float]]:
         return list(zip(self.components, self.deltas, strict=True))
 
     def margin_p_values(self, units: Sequence[float]) -> list[float]:
@@ -168,13 +167,13 @@ def examine(
     `everyone` has both rules' decisions for all rows of the file, in which the worst change is looked for.
     """
     claim, sampled = contest.claim, Sampled(contest, compared, draws, rng, optimistic=optimistic)
-    components: list[Tested] = []
+    components: list[ClaimPart] = []
     deltas: list[float] = []
     block: list[int] = []
     losses: list[int] = []
     for m, accuracy_delta in enumerate(claim.accuracy_delta):
         cells, levels = sampled.accuracy(m)
-        accuracy: Sequence[Tested] = _area(contest, compared, m)
+        accuracy: Sequence[ClaimPart] = _area(contest, compared, m)
         if not accuracy:
             accuracy = _accuracy_parts(contest, cells, levels, m, rng, everyone)
         components.extend(accuracy)
@@ -206,7 +205,7 @@ def _accuracy_parts(
     everyone: tuple[Decided, Decided] | None,
 ) -> list[Component]:
     claim, adverse = contest.claim, None
-    if everyone is not None and claim.method != "paper":
+    if everyone is not None and claim.gap_variant is None:
         worst = adverse_rows(contest, cells, levels, m, everyone)
         adverse = adverse_levels(cells, m, worst, len(levels.draws), rng)
     weights = None if claim.weights is None else np.array(claim.weights)
@@ -214,13 +213,10 @@ def _accuracy_parts(
     return accuracy_components(levels, m, names, kind=claim.kind, weights=weights, adverse=adverse)
 
 
-def _fairness_parts(contest: Contest, sampled: Sampled, m: int, worst: Pair | None) -> list[Tested]:
+def _fairness_parts(contest: Contest, sampled: Sampled, m: int, worst: Pair | None) -> list[ClaimPart]:
     claim = contest.claim
-    if claim.method == "paper":
-        ratio, levels = claim.scale == "ratio", sampled.plain[1]
-        kind: MarginKind = "relative" if ratio else claim.kind
-        levels = log_levels(levels) if ratio else levels
-        return [paper_fairness_component(levels, m, kind=kind, pairs=claim.pairs, one_sided=claim.one_sided)]
+    if claim.gap_variant is not None:
+        return claim.gap_variant.components(contest, sampled, m)
     if worst is not None:
         return [*_smooth_parts(contest, sampled, m, worst)]
     directions = [_smooth_parts(contest, sampled, m, pair) for pair in claim.pairs]

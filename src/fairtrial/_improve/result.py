@@ -12,8 +12,8 @@ from fairtrial._results.column import Column, Primary, Tone
 from fairtrial._results.result import FurtherTable, Result
 
 if TYPE_CHECKING:
-    from fairtrial._improve.candidates.rules import Rule
-    from fairtrial._improve.solver.all_splits import Staircase
+    from fairtrial._improve.combining import Staircase
+    from fairtrial._improve.rules import Rule
     from fairtrial._results.charts.picture import Picture
 
 # the log of the search: every candidate, how long it took, and its levels in every group
@@ -104,7 +104,7 @@ class ImproveResult(Result):
 
     def surface(self, level: float | None = None) -> Staircase:
         """The region of (Δ accuracy, Δ fairness) rejected at a level that was computed (default: α)."""
-        from fairtrial._improve.solver.all_splits import Corner, Staircase
+        from fairtrial._improve.combining import Corner, Staircase
 
         wanted = self.details["alpha"] if level is None else level
         for steps in self.details["surface"]:
@@ -117,7 +117,7 @@ class ImproveResult(Result):
     def largest_fairness_gain(self, accuracy_loss: float = 0.0) -> float | None:
         """The largest fairness gain shown at an accuracy loss of at most `accuracy_loss`, fixed in advance.
 
-        Shares of the status quo, or differences with margin_kind="absolute"; None where nothing is shown.
+        Shares of the status quo, or units with an absolute margin; None where nothing is shown.
         """
         gain = self.surface().largest_fairness_gain(-accuracy_loss)
         return gain if math.isfinite(gain) else None

@@ -23,7 +23,7 @@ from fairtrial._errors import Fault, InputError, MissingExtra
 from fairtrial._results.output import check_output_file
 from fairtrial._work.whole_files import write_whole
 
-_OURS = "fairtrial._improve.candidates"
+_OURS = "fairtrial._improve"
 # Our own types, and those inside fitted scikit-learn models that skops does not trust by itself.
 TRUSTED = (
     f"{_OURS}.rules.Rule",
@@ -37,7 +37,7 @@ TRUSTED = (
     f"{_OURS}.scorers.SignedLinear",
     f"{_OURS}.scorers.Standardised",
     f"{_OURS}.scorers.TwoRegressions",
-    f"{_OURS}.tuned.Tuned",
+    f"{_OURS}.scorers.Tuned",
     "numpy.dtype",
     "sklearn._loss.link.Interval",
     "sklearn._loss.link.LogitLink",

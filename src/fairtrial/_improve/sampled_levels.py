@@ -9,14 +9,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._improve.candidates.contest import Contest, Decided
-from fairtrial._improve.solver.improvement import Pair, Part
+from fairtrial._improve.components import Pair, Part
+from fairtrial._improve.contest import Contest, Decided
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Levels, bootstrap_levels
 
 Floats = NDArray[np.float64]
 
 
-class Tested(Protocol):
+class ClaimPart(Protocol):
     """What every part of the claim can be asked."""
 
     @property
@@ -90,7 +90,7 @@ class Sampled:
         self.of_metric.setdefault(m, []).append(found)
         return found
 
-    def shown(self, components: Sequence[Tested], deltas: Sequence[float], block: Sequence[int]) -> Levels:
+    def shown(self, components: Sequence[ClaimPart], deltas: Sequence[float], block: Sequence[int]) -> Levels:
         """The levels that are shown of each metric: those of its weakest part."""
         levels = self.plain[1]
         if self.contest.unlabelled is None:

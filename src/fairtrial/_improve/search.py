@@ -19,10 +19,6 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial._errors import FairtrialError, Fault, NotApplicable
-from fairtrial._improve.candidates.constraints import check_rule, permissible
-from fairtrial._improve.candidates.contest import WHO, Candidate, Contest, Decided
-from fairtrial._improve.candidates.rules import Index, Rule, refusal
-from fairtrial._improve.candidates.scorers import SignedLinear
 from fairtrial._improve.claim_tests import (
     ClaimTest,
     examine,
@@ -31,8 +27,12 @@ from fairtrial._improve.claim_tests import (
     status_quo_pairs,
     z_values,
 )
+from fairtrial._improve.components import Pair
+from fairtrial._improve.constraints import check_rule, permissible
+from fairtrial._improve.contest import WHO, Candidate, Contest, Decided
+from fairtrial._improve.rules import Index, Rule, refusal
 from fairtrial._improve.sampled_levels import Compared
-from fairtrial._improve.solver.improvement import Pair
+from fairtrial._improve.scorers import SignedLinear
 from fairtrial._work import Arrays
 
 Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ def sure_enough(level: float, train_share: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Searched:
     """What every variant came to, with axes (training parts, variants, …).
 
     `merit` is the smallest z of the claim, `gap` the largest gap by the status quo's, `within` whether every accuracy

@@ -7,22 +7,63 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.special import ndtri
 
-from fairtrial._improve.candidates.contest import Constraints, Contest
-from fairtrial._improve.candidates.utilities import Area
 from fairtrial._improve.claim_tests import gap_levels
-from fairtrial._improve.search import Found
+from fairtrial._improve.contest import Constraints, Contest
+from fairtrial._improve.search import Searched
 from fairtrial._improve.sentences import BLIND
-from fairtrial._improve.solver.thoroughness import FEWEST_ROWS, MOST_CELLS, least_gap_bound
 from fairtrial._improve.splits import TestedSplits
+from fairtrial._improve.worth import Area
 from fairtrial._inference.numeric.cell_bootstrap import distinct_rows
+
+# -- How small a gap could have been: a bound over all rules on a stated finite set of cells.
+Floats = NDArray[np.float64]
+
+MOST_CELLS = 50
+FEWEST_ROWS = 5_000
+
+
+def least_gap(share_a: Floats, share_b: Floats, gain: Floats, wanted: float) -> float | None:
+    """min |Σ d(p_a − p_b)| subject to Σ d·gain ≥ wanted and 0 ≤ d ≤ 1; None where no rule has that accuracy."""
+    cells = gain.size
+    difference = share_a - share_b
+    above = np.vstack([np.append(difference, -1.0), np.append(-difference, -1.0), np.append(-gain, 0.0)])
+    found = linprog(
+        np.append(np.zeros(cells), 1.0),
+        A_ub=above,
+        b_ub=np.array([0.0, 0.0, -wanted]),
+        bounds=[(0.0, 1.0)] * cells + [(0.0, None)],
+    )
+    return float(found.fun) if found.success and found.fun is not None else None
+
+
+def least_gap_bound(
+    cell: NDArray[np.int64], second: NDArray[np.bool_], outcome: Floats, wanted: float, alpha: float
+) -> float | None:
+    """A lower bound of every rule's gap in selection rates, at an accuracy of at least `wanted`.
+
+    `cell` numbers each person's combination of features, `second` says who is in the second group.
+    """
+    rows, cells = cell.size, int(cell.max()) + 1
+    z = float(ndtri(1 - alpha / 3))
+    share_a, share_b = (np.bincount(cell[who], minlength=cells) / who.sum() for who in (~second, second))
+    gain = np.bincount(cell, 2 * outcome - 1, cells) / rows
+    needed = wanted - float(np.mean(outcome == 0)) - z / math.sqrt(rows)
+    smallest = least_gap(share_a, share_b, gain, needed)
+    if smallest is None:
+        return None
+    error = math.sqrt(0.25 / int((~second).sum()) + 0.25 / int(second.sum()))
+    return max(0.0, smallest - z * error)
 
 
 def log_of(
     contest: Contest,
     tested: TestedSplits,
-    found: Found | None,
-    on_all: Found | None,
+    found: Searched | None,
+    on_all: Searched | None,
     given: Sequence[str] | None,
 ) -> dict[str, Any]:
     """The log's rows and what stands out in it: the status quo, and the least discriminatory rule within the margin.
@@ -44,7 +85,7 @@ def log_of(
         "search_checks": checks_of(contest.constraints, given),
         "search_status_quo": _status_quo(contest, tested),
         "least_discriminatory": None if least is None else rows[least],
-        "smallest_possible_gap": _bound(contest, tested.settings.alpha),
+        "smallest_possible_gap": _bound(contest, tested.request.alpha),
     }
 
 
@@ -87,14 +128,14 @@ def _can_be_bounded(contest: Contest) -> bool:
     )
 
 
-def seconds_of(found: Found | None) -> dict[str, float]:
+def seconds_of(found: Searched | None) -> dict[str, float]:
     """Processor seconds of each candidate over all splits: they differ from run to run and are not saved."""
     if found is None:
         return {}
     return dict(zip(found.names, found.arrays["seconds"].sum(axis=0).tolist(), strict=True))
 
 
-def _row(contest: Contest, tested: TestedSplits, found: Found, on_all: Found, v: int) -> dict[str, Any]:
+def _row(contest: Contest, tested: TestedSplits, found: Searched, on_all: Searched, v: int) -> dict[str, Any]:
     sign = contest.claim.accuracy.sign
     every, each = on_all.arrays, found.arrays
     times = int(np.count_nonzero(tested.arrays["chosen"] == v))
@@ -115,7 +156,7 @@ def _row(contest: Contest, tested: TestedSplits, found: Found, on_all: Found, v:
     }
 
 
-def _by_group(contest: Contest, found: Found, on_all: Found, v: int) -> list[dict[str, Any]]:
+def _by_group(contest: Contest, found: Searched, on_all: Searched, v: int) -> list[dict[str, Any]]:
     """Every level of the claim in each group, of every accuracy and of every metric whose gap counts."""
     claim, rows = contest.claim, []
     support = on_all.arrays["support"][0, v]
@@ -159,7 +200,7 @@ def checks_of(constraints: Constraints, given: Sequence[str] | None) -> list[str
     return checks
 
 
-def _why(found: Found, v: int, times: int) -> str:
+def _why(found: Searched, v: int, times: int) -> str:
     """Why a candidate was tested, or was not."""
     count = len(found.arrays["merit"])
     if times:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fairtrial._improve.solver.all_splits import split_level
+from fairtrial._improve.combining import split_level
 from fairtrial._results.column import Verdict
 from fairtrial._results.text import format_value
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,28 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from fairtrial._errors import Fault, InputError
-from fairtrial._improve.candidates.adapters import FixedRule
-from fairtrial._improve.candidates.constraints import check_permissible, check_rule
-from fairtrial._improve.candidates.contest import Candidate, Contest, Decided
-from fairtrial._improve.candidates.rules import Floats, Index, Rule
-from fairtrial._improve.candidates.stated import Stated
+from fairtrial._improve.candidates import FixedRule
 from fairtrial._improve.claim_tests import ClaimTest, examine, gap_levels, status_quo_pairs
+from fairtrial._improve.combining import combine_p_values, split_level, split_thresholds
+from fairtrial._improve.components import Pair
+from fairtrial._improve.constraints import check_permissible, check_rule
+from fairtrial._improve.contest import Candidate, Contest, Decided
+from fairtrial._improve.request import ImproveRequest
+from fairtrial._improve.rules import Floats, Index, Rule
 from fairtrial._improve.sampled_levels import Compared
 from fairtrial._improve.search import (
-    Found,
+    Searched,
     fitted,
     judged_out_of_fold,
     settings_of,
-    sure_enough,
     variants_of,
 )
-from fairtrial._improve.solver.all_splits import Aggregation, combine_p_values, split_level, split_thresholds
-from fairtrial._improve.solver.improvement import Pair
-from fairtrial._work import Arrays, Progress, Task, generator, map_batches
+from fairtrial._improve.terms import Beforehand
+from fairtrial._work import Arrays, Task, generator, map_batches
 
-# Levels at which the Δ-surface is kept, besides α
-SURFACE_LEVELS = (0.001, 0.01, 0.05, 0.1, 0.2)
 # A level must rest on at least this many people of the test half, or the split cannot reject
 FEWEST = 10
 STATEMENT = 300
@@ -40,45 +37,11 @@ STATEMENT = 300
 LARGEST = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How the splits are run."""
-
-    splits: int
-    train_share: float
-    bootstrap: int
-    aggregate: Aggregation
-    alpha: float
-    seed: int
-    jobs: int | None
-    progress: Callable[[Progress], None] | None
-    # all that the numbers depend on, so that kept batches are never taken for others
-    key: str = ""
-
-    @property
-    def levels(self) -> list[float]:
-        return sorted({*SURFACE_LEVELS, round(self.alpha, 12)})
-
-    @property
-    def sure(self) -> float:
-        """The z out of fold that a candidate needs to be tested for its gap."""
-        return sure_enough(split_level(self.alpha, self.aggregate, self.splits), self.train_share)
-
-    def split(self, contest: Contest, k: int) -> tuple[Index, Index]:
-        """Split k is the same for every candidate."""
-        rng = generator(self.seed, "improve/split", k)
-        if contest.person is None:
-            return split_rows(contest.rows, self.train_share, rng)
-        trained, _ = split_rows(int(contest.person.max()) + 1, self.train_share, rng)
-        inside = np.isin(contest.person, trained)  # nobody is in both halves
-        return np.flatnonzero(inside), np.flatnonzero(~inside)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TestedSplits:
     """Arrays with one entry per split, and what follows from them."""
 
-    settings: Settings
+    request: ImproveRequest
     variants: list[str]
     arrays: Arrays
     block: list[int]
@@ -92,11 +55,11 @@ class TestedSplits:
 
     @property
     def p_value(self) -> float:
-        return combine_p_values(self.p_values, self.settings.aggregate)
+        return combine_p_values(self.p_values, self.request.aggregate)
 
     @property
     def rejected(self) -> bool:
-        return self.p_value < self.settings.alpha
+        return self.p_value < self.request.alpha
 
     def chosen(self, k: int) -> str:
         return self.variants[int(self.arrays["chosen"][k])]
@@ -107,23 +70,23 @@ class TestedSplits:
 
 
 def run_splits(
-    contest: Contest, candidates: Sequence[Candidate], settings: Settings
-) -> tuple[TestedSplits, Found | None]:
+    contest: Contest, candidates: Sequence[Candidate], request: ImproveRequest
+) -> tuple[TestedSplits, Searched | None]:
     """Steps 1 to 5 of Section 3.1 for all splits, and what the search found in each; None when nothing was chosen."""
     variants = variants_of(contest, candidates)
-    parts = [settings.split(contest, k) for k in range(settings.splits)]
-    found = search(contest, candidates, parts, settings)
+    parts = [request.split(contest, k) for k in range(request.tests)]
+    found = search(contest, candidates, parts, request)
 
     def task(part: range, rng: np.random.Generator) -> Arrays:
         (k,) = part
         best = 0 if found is None else found.best(k)
         merit = math.nan if found is None else float(found.arrays["merit"][k, best])
-        numbers = test_split(contest, settings, variants[best], k, rng)
+        numbers = test_split(contest, request, variants[best], k, rng)
         return {"chosen": np.array([best]), "merit": np.array([merit]), **numbers}
 
     name = "improve: testing on the other half of each split"
-    arrays = _loop(task, settings.splits, name, settings.key, settings)
-    return _tested(contest, settings, variants, arrays, _any_pairs(contest)), found
+    arrays = _loop(task, request.tests, name, request.key, request)
+    return _tested(contest, request, variants, arrays, _any_pairs(contest)), found
 
 
 def _any_pairs(contest: Contest) -> list[Pair | None]:
@@ -132,7 +95,7 @@ def _any_pairs(contest: Contest) -> list[Pair | None]:
 
 
 def run_challenge(
-    contest: Contest, candidates: Sequence[Candidate], settings: Settings, stated: Stated
+    contest: Contest, candidates: Sequence[Candidate], request: ImproveRequest, stated: Beforehand
 ) -> TestedSplits:
     """Section 3.2 on all rows: each rule that was fixed beforehand is tested on everybody, without splits."""
     variants = variants_of(contest, candidates)
@@ -145,17 +108,17 @@ def run_challenge(
         check_rule(rule, contest, everyone)
         check_permissible(rule, contest, everyone)
         old, new = stated.status_quo(contest), rule.outcome_of(contest.inputs)
-        numbers = _tested_ends(contest, Compared(everyone, old, new), stated.pairs, settings, rng, (old, new))
+        numbers = _tested_ends(contest, Compared(everyone, old, new), stated.pairs, request, rng, (old, new))
         statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
         return {"chosen": np.array([k]), "merit": np.array([np.nan]), "statement": statement, **numbers}
 
-    arrays = _loop(task, len(variants), "improve: testing on all rows", settings.key, settings)
-    return _tested(contest, settings, variants, arrays, stated.pairs)
+    arrays = _loop(task, len(variants), "improve: testing on all rows", request.key, request)
+    return _tested(contest, request, variants, arrays, stated.pairs)
 
 
 def _tested(
     contest: Contest,
-    settings: Settings,
+    request: ImproveRequest,
     variants: Sequence[tuple[Candidate, str]],
     arrays: Arrays,
     pairs: Sequence[Pair | None],
@@ -164,7 +127,7 @@ def _tested(
     old = contest.status_quo_of(few)
     claimed = examine(contest, Compared(few, old, old), pairs, 0, generator(0, ""))
     return TestedSplits(
-        settings=settings,
+        request=request,
         variants=[name for _, name in variants],
         arrays=arrays,
         block=claimed.block,
@@ -174,10 +137,14 @@ def _tested(
 
 
 def test_split(
-    contest: Contest, settings: Settings, variant: tuple[Candidate, str], k: int, rng: np.random.Generator
+    contest: Contest,
+    request: ImproveRequest,
+    variant: tuple[Candidate, str],
+    k: int,
+    rng: np.random.Generator,
 ) -> Arrays:
     """The numbers of one split, each with a first axis of length one."""
-    (candidate, name), (train, test) = variant, settings.split(contest, k)
+    (candidate, name), (train, test) = variant, request.split(contest, k)
     rule = fitted(contest, candidate, train, rng)[name]
     check_rule(rule, contest, train)
     new, new_score = rule.outcome_of(contest.inputs)
@@ -186,7 +153,7 @@ def test_split(
         contest,
         Compared(test, contest.status_quo_of(test, train), (new[test], new_score[test])),
         status_quo_pairs(contest, contest.status_quo_of(train), train),
-        settings,
+        request,
         rng,
         ((old, old_score), (new, new_score)),
     )
@@ -198,21 +165,21 @@ def _tested_ends(
     contest: Contest,
     compared: Compared,
     pairs: Sequence[Pair | None],
-    settings: Settings,
+    request: ImproveRequest,
     rng: np.random.Generator,
     everyone: tuple[Decided, Decided],
 ) -> Arrays:
     """The test's numbers, and its p-value were everything that is unknown at its best for the claim."""
-    tested = examine(contest, compared, pairs, settings.bootstrap, rng, everyone)
-    numbers = _numbers_of(tested, contest, settings)
+    tested = examine(contest, compared, pairs, request.bootstrap, rng, everyone)
+    numbers = _numbers_of(tested, contest, request)
     best = float(numbers["p"].max())
     if contest.unlabelled is not None and any(map(contest.unlabelled.matters, contest.claim.worths)):
-        hoped = examine(contest, compared, pairs, settings.bootstrap, rng, everyone, optimistic=True)
+        hoped = examine(contest, compared, pairs, request.bootstrap, rng, everyone, optimistic=True)
         best = max(c.p_value(d) for c, d in hoped.pairs) if enough_people(hoped, contest) else 1.0
     return {**numbers, "p_best": np.array([best])}
 
 
-def _numbers_of(tested: ClaimTest, contest: Contest, settings: Settings) -> Arrays:
+def _numbers_of(tested: ClaimTest, contest: Contest, request: ImproveRequest) -> Arrays:
     """What is kept of one test, each with a first axis of length one."""
     enough = enough_people(tested, contest)
     pairs = tested.pairs
@@ -226,16 +193,16 @@ def _numbers_of(tested: ClaimTest, contest: Contest, settings: Settings) -> Arra
         "error": np.array([[c.standard_error(d) for c, d in pairs]]),
         "losses": np.array([tested.losses]),
         "margins": np.array([[p if enough else 1.0 for p in margins]]),
-        "thresholds": np.array([_corners(tested, settings, enough)]),
+        "thresholds": np.array([_corners(tested, request, enough)]),
         "enough": np.array([enough]),
     }
 
 
-def _corners(tested: ClaimTest, settings: Settings, enough: bool) -> list[tuple[float, float]]:
+def _corners(tested: ClaimTest, request: ImproveRequest, enough: bool) -> list[tuple[float, float]]:
     """What each kept level rejects: the corner of its rectangle."""
     found = []
-    for level in settings.levels:
-        each = split_level(level, settings.aggregate, settings.splits)
+    for level in request.levels:
+        each = split_level(level, request.aggregate, request.tests)
         corner = split_thresholds(tested.components, each)
         found.append((min(corner.accuracy, LARGEST), corner.fairness) if enough else (-math.inf, -math.inf))
     return found
@@ -250,18 +217,22 @@ def enough_people(tested: ClaimTest, contest: Contest) -> bool:
 
 
 def refit_rule(
-    contest: Contest, candidates: Sequence[Candidate], settings: Settings, stated: Stated | None, best: int
-) -> tuple[Rule, dict[str, Any], Found | None]:
+    contest: Contest,
+    candidates: Sequence[Candidate],
+    request: ImproveRequest,
+    stated: Beforehand | None,
+    best: int,
+) -> tuple[Rule, dict[str, Any], Searched | None]:
     """The selection rule applied to all data (Section 3.1), or the fixed rule `best`, and whose decision changes."""
     everyone = np.arange(contest.rows)
     found = None
     if stated is None:
-        found = search(contest, candidates, [(everyone, None)], settings)
+        found = search(contest, candidates, [(everyone, None)], request)
         best = 0 if found is None else found.best(0)
     candidate, name = variants_of(contest, candidates)[best]
     fitted_on = contest if stated is None or stated.earlier is None else stated.earlier
     with threadpool_limits(1):
-        rule = fitted(fitted_on, candidate, None, generator(settings.seed, "improve/refit"))[name]
+        rule = fitted(fitted_on, candidate, None, generator(request.seed, "improve/refit"))[name]
     decision, _ = rule.outcome_of(contest.inputs)
     if isinstance(candidate, FixedRule):
         rule = candidate.taken_away(rule.threshold)
@@ -295,8 +266,8 @@ def search(
     contest: Contest,
     candidates: Sequence[Candidate],
     parts: Sequence[tuple[Index, Index | None]],
-    settings: Settings,
-) -> Found | None:
+    request: ImproveRequest,
+) -> Searched | None:
     """Every variant in every training part, out of fold and on the rows kept for testing; None for a single one."""
     widths = [len(candidate.variants(contest)) for candidate in candidates]
     if sum(widths) == 1 and contest.constraints.permissible is None and contest.strata is None:
@@ -310,9 +281,9 @@ def search(
         room = [(0, max(widths) - widths[which])]
         return {key: np.pad(v, room + [(0, 0)] * (v.ndim - 1))[None] for key, v in found.items()}
 
-    key = f"{settings.key}|{[train.size for train, _ in parts]}"
+    key = f"{request.key}|{[train.size for train, _ in parts]}"
     name = "improve: choosing among candidates in each training half"
-    arrays = _loop(task, len(parts) * len(candidates), name, key, settings)
+    arrays = _loop(task, len(parts) * len(candidates), name, key, request)
     kept = {
         name: np.array(
             [
@@ -323,10 +294,10 @@ def search(
         for name, values in arrays.items()
     }
     names = [name for _, name in variants_of(contest, candidates)]
-    return Found(kept, names, settings.sure, settings_of(contest, candidates))
+    return Searched(kept, names, request.sure, settings_of(contest, candidates))
 
 
-def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Arrays:
+def _loop(task: Task, steps: int, name: str, key: str, request: ImproveRequest) -> Arrays:
     """One batch per step. Models run on one thread each: parallel work is over steps, and spinning threads of small
     fits cost more than they bring."""
     with threadpool_limits(1):
@@ -334,22 +305,12 @@ def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Ar
             task,
             steps,
             name=name,
-            seed=settings.seed,
+            seed=request.seed,
             batch_size=1,
             key=key,
-            jobs=settings.jobs,
-            progress=settings.progress,
+            jobs=request.jobs,
+            progress=request.progress,
         )
-
-
-def split_rows(rows: int, share: float, rng: np.random.Generator) -> tuple[Index, Index]:
-    """⌊β·n⌋ training rows uniformly at random, and the rest (Section 3.1, step 1)."""
-    order = rng.permutation(rows)
-    train = math.floor(share * rows)
-    if not 0 < train < rows:
-        required = f"must leave somebody of {rows:,} to fit on and somebody to test on"
-        raise InputError("improve", Fault("train_share", required, got=share))
-    return np.sort(order[:train]), np.sort(order[train:])
 
 
 def gaps(contest: Contest, estimate: NDArray[np.float64], m: int) -> tuple[float, float]:

@@ -28,7 +28,7 @@ def apply(
     """Decide about new people by a saved rule."""
     import json
 
-    from fairtrial._improve.candidates.rules import load_rule
+    from fairtrial._improve.rules import load_rule
 
     if csv is not None:
         check_output_file("output", csv)

@@ -1,4 +1,5 @@
 # The papers' rooms: what `fairtrial.papers.X` finds, on first use.
 from . import conditional_bias_scan as conditional_bias_scan
+from . import improvability as improvability
 from . import shapley_rawls as shapley_rawls
 from . import transport as transport

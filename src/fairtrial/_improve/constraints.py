@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._errors import Fault, InputError, Set, Words
-from fairtrial._improve.candidates.adapters import Estimator, FixedColumn, FixedRule, takes_missing
-from fairtrial._improve.candidates.contest import WHO, Candidate, Contest
-from fairtrial._improve.candidates.rules import Floats, Index, Inputs, Rule, candidate_fault, refusal
-from fairtrial._improve.candidates.scorers import ColumnScore
+from fairtrial._improve.candidates import Estimator, FixedColumn, FixedRule, takes_missing
+from fairtrial._improve.contest import WHO, Candidate, Contest
+from fairtrial._improve.rules import Floats, Index, Inputs, Rule, candidate_fault, refusal
+from fairtrial._improve.scorers import ColumnScore
 from fairtrial._inference.numeric.cell_bootstrap import distinct_rows
 
 PROBES = 200  # rows in which a feature is moved to see whether the score follows

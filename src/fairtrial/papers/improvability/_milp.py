@@ -117,7 +117,7 @@ class _Search:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class ProgramRows:
     """The rows that a program is solved on, the least level of each group there, and how many rows (P′) selects."""
 
     x: Floats
@@ -128,7 +128,7 @@ class Sample:
 
 
 def best_linear_rule(
-    program: Program, sample: Sample, *, time_limit: float = 10.0, start: Floats | None = None
+    program: Program, sample: ProgramRows, *, time_limit: float = 10.0, start: Floats | None = None
 ) -> LinearRule:
     """Solve a program, from `start` where one is given: HiGHS takes none from SciPy, so it enters as a cutoff."""
     search = SEARCHES[program](sample)
@@ -155,7 +155,7 @@ def best_linear_rule(
     )
 
 
-def _fairest_classifier(sample: Sample) -> _Search:
+def _fairest_classifier(sample: ProgramRows) -> _Search:
     """(F.5): min |U^0 − U^1| over linear classifiers with U^g of at least the given levels; U^g the classification
     rate."""
     model, beta, decision = _linear_classifier(sample.x)
@@ -172,7 +172,7 @@ def _fairest_classifier(sample: Sample) -> _Search:
     return _Search(model, beta, gap, 1.0, score)
 
 
-def _most_accurate_classifier(sample: Sample) -> _Search:
+def _most_accurate_classifier(sample: ProgramRows) -> _Search:
     """(F.6): max U^0 over linear classifiers with U^1 ≥ Û_0^1 and |U^0 − U^1| ≤ |Û_0^0 − Û_0^1|."""
     model, beta, decision = _linear_classifier(sample.x)
     rates = _classification_rates(model, sample, decision)
@@ -189,7 +189,7 @@ def _most_accurate_classifier(sample: Sample) -> _Search:
     return _Search(model, beta, rates[0], -1.0, score)
 
 
-def _fairest_selection(sample: Sample) -> _Search:
+def _fairest_selection(sample: ProgramRows) -> _Search:
     """(P′): min |U^0 − U^1|, U^g = E[Y | selected, g], selecting `capacity` rows by a linear rule.
 
     The ratios become linear by t_g = 1/Σ_g D and s_g = t_g·D (F.8), which the constraints pin down because D is
@@ -215,7 +215,7 @@ def _fairest_selection(sample: Sample) -> _Search:
     return _Search(model, beta, gap, 1.0, score)
 
 
-SEARCHES: dict[Program, Callable[[Sample], _Search]] = {
+SEARCHES: dict[Program, Callable[[ProgramRows], _Search]] = {
     "F.5": _fairest_classifier,
     "F.6": _most_accurate_classifier,
     "P'": _fairest_selection,
@@ -258,7 +258,7 @@ def _linear_classifier(x: Floats) -> tuple[_Model, NDArray[np.int64], NDArray[np
     return model, beta, decision
 
 
-def _classification_rates(model: _Model, sample: Sample, decision: NDArray[np.int64]) -> tuple[int, int]:
+def _classification_rates(model: _Model, sample: ProgramRows, decision: NDArray[np.int64]) -> tuple[int, int]:
     """U^g = (1/n_g) Σ_g (1 − Y) + (2Y − 1)·D (F.4)."""
     rates = model.variables(2, 0.0, 1.0)
     for code in (0, 1):
@@ -269,7 +269,7 @@ def _classification_rates(model: _Model, sample: Sample, decision: NDArray[np.in
     return int(rates[0]), int(rates[1])
 
 
-def _rates_of(sample: Sample, coefficients: Floats) -> tuple[float, float]:
+def _rates_of(sample: ProgramRows, coefficients: Floats) -> tuple[float, float]:
     right = (sample.x @ coefficients >= 0) == (sample.y == 1)
     return float(right[sample.group == 0].mean()), float(right[sample.group == 1].mean())
 

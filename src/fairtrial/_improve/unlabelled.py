@@ -19,17 +19,16 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Coded
 from fairtrial._compare.known_outcomes import selective_labels
 from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Set, Words
-from fairtrial._improve.arguments import Wanted
-from fairtrial._improve.candidates.rules import Floats
-from fairtrial._improve.candidates.utilities import Area, Observed, Revenue, Worth
-from fairtrial._improve.payoff import Payoff
+from fairtrial._improve.arguments import Payoff
+from fairtrial._improve.rules import Floats
+from fairtrial._improve.worth import Area, Revenue, SeenRows, Worth
 from fairtrial._inference.numeric.cell_bootstrap import distinct_rows
 
 WHO = "improve"
 
 
 @dataclass(frozen=True, slots=True)
-class Assumed:
+class AssumedOdds:
     """What is assumed of unknown outcomes: odds at most so far from those of people alike; infinite for bounds."""
 
     odds: float = math.inf
@@ -38,13 +37,13 @@ class Assumed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unlabelled:
+class UnknownOutcomes:
     """Whose outcome is unknown, and what would have been seen at the upper end; the contest holds the lower one."""
 
     known: NDArray[np.bool_]
-    high: Observed
+    high: SeenRows
     stratum: NDArray[np.int64]
-    assumed: Assumed
+    assumed: AssumedOdds
     unknown_columns: frozenset[str]
     unknown: int
 
@@ -55,13 +54,13 @@ class Unlabelled:
         return not self.known.all() and worth.needs("outcome")
 
 
-def find_assumed(audit: Audit, asked: object) -> Assumed | None:
+def find_assumed(audit: Audit, asked: object) -> AssumedOdds | None:
     """What `reject_inference` says, else the audit; None where neither says anything."""
     stated = audit.unlabelled
     if asked is None:
-        return None if stated is None else Assumed(stated.odds, stated.alike, by_decision=True)
+        return None if stated is None else AssumedOdds(stated.odds, stated.alike, by_decision=True)
     if asked == "bounds":
-        return Assumed()
+        return AssumedOdds()
     named = asked if isinstance(asked, Mapping) and not set(asked) - {"odds", "alike"} else {}
     odds, alike = named.get("odds"), named.get("alike", ())
     if isinstance(odds, bool) or not isinstance(odds, int | float) or not 1 <= odds < math.inf:
@@ -70,17 +69,17 @@ def find_assumed(audit: Audit, asked: object) -> Assumed | None:
     columns = (alike,) if isinstance(alike, str) else tuple(alike)
     for name in columns:
         audit.check_column(WHO, "reject_inference", name)
-    return Assumed(float(odds), columns)
+    return AssumedOdds(float(odds), columns)
 
 
-def check_unlabelled(worths: Sequence[Worth], audit: Audit, asked: Wanted) -> None:
-    """What bounds cannot answer, before any row is read."""
+def check_unlabelled(worths: Sequence[Worth], audit: Audit, *, scale: str, shares: bool, valid: bool) -> None:
+    """What bounds cannot answer, before any row is read: margins in `shares`, and tests other than the valid one."""
     faults = Faults(WHO)
     for worth in worths:
         if isinstance(worth.what, Area | Revenue):
             faults.add(
                 Fault(
-                    "accuracy",
+                    "keep",
                     "cannot be bounded",
                     subject=f"the {worth.label}",
                     cure="ask for a metric of decisions or for a payoff",
@@ -88,31 +87,27 @@ def check_unlabelled(worths: Sequence[Worth], audit: Audit, asked: Wanted) -> No
             )
     if any(worth.needs("outcome") for worth in worths):
         if audit.outcome_is_real:
-            faults.add(Fault("accuracy", "needs a binary outcome", subject=BOUNDED))
-        if asked.scale == "ratio" and worths[-1].needs("outcome"):
+            faults.add(Fault("keep", "needs a binary outcome", subject=BOUNDED))
+        if scale == "ratio" and worths[-1].needs("outcome"):
             cure = Words("take {}", Set("scale", "difference"))
             faults.add(Fault("scale", "has gaps that are differences", subject=BOUNDED, cure=cure))
     if any(worth.needs("outcome") or worth.value_columns for worth in worths):
-        _check_units(asked, faults)
+        _check_units(shares, valid, faults)
     faults.raise_any()
 
 
 BOUNDED = "a claim about unknown outcomes"
 
 
-def _check_units(asked: Wanted, faults: Faults) -> None:
+def _check_units(shares: bool, valid: bool, faults: Faults) -> None:
     """The worst outcomes must be the same for every margin, and the gap's direction be stated or learned."""
-    if asked.margin_kind == "relative" and (asked.margin or asked.reduction):
-        cure = Words("say {}", Set("margin_kind", "absolute"))
-        faults.add(Fault("margin_kind", "has margins in units, not in shares", subject=BOUNDED, cure=cure))
-    if asked.method == "paper":
+    if shares:
+        cure = Words("say {}", Set("margin", {"absolute": 0.02}))
+        faults.add(Fault("margin", "has margins in units, not in shares", subject=BOUNDED, cure=cure))
+    if not valid:
+        required = "is tested by the smooth component alone"
         faults.add(
-            Fault(
-                "method",
-                "is tested by the smooth method alone",
-                subject=BOUNDED,
-                cure=Words("use {}", Set("method", "smooth")),
-            )
+            Fault("component", required, subject=BOUNDED, cure=Words("use {}", Set("component", "smooth")))
         )
 
 
@@ -129,16 +124,16 @@ def refuse_unstated(audit: Audit) -> None:
         Set("unlabelled", "bounds", of="Audit"),
         Set("reject_inference", {"odds": 2}),
     )
-    raise NotApplicable(WHO, Fault("accuracy", required, subject="the accuracy", cure=cure))
+    raise NotApplicable(WHO, Fault("keep", required, subject="the accuracy", cure=cure))
 
 
 def find_unlabelled(
-    seen: Observed,
+    seen: SeenRows,
     worths: Sequence[Worth],
     group: NDArray[np.int64],
-    assumed: Assumed | None,
+    assumed: AssumedOdds | None,
     alike: Sequence[Coded],
-) -> tuple[Observed, Unlabelled | None]:
+) -> tuple[SeenRows, UnknownOutcomes | None]:
     """What was seen at the lower end, and the rest where anything is unknown."""
     known = np.ones(group.size, dtype=bool) if seen.outcome is None else ~np.isnan(seen.outcome)
     payoffs = _payoff_ends(seen, worths)
@@ -152,18 +147,18 @@ def find_unlabelled(
     stratum = distinct_rows([group, *(coded.codes for coded in alike)])[0]
     unknown = np.any([~known, *(ends[0] != ends[1] for ends in payoffs.values())], axis=0)
     count = int(np.count_nonzero(unknown))
-    return low, Unlabelled(known, high, stratum, assumed or Assumed(), frozenset(payoffs), count)
+    return low, UnknownOutcomes(known, high, stratum, assumed or AssumedOdds(), frozenset(payoffs), count)
 
 
 def _at_end(
-    seen: Observed, known: NDArray[np.bool_], payoffs: Mapping[str, tuple[Floats, Floats]], end: int
-) -> Observed:
+    seen: SeenRows, known: NDArray[np.bool_], payoffs: Mapping[str, tuple[Floats, Floats]], end: int
+) -> SeenRows:
     outcome = None if seen.outcome is None else np.where(known, seen.outcome, float(end))
     values = {**seen.values, **{name: ends[end] for name, ends in payoffs.items()}}
     return replace(seen, outcome=outcome, values=values)
 
 
-def _payoff_ends(seen: Observed, worths: Sequence[Worth]) -> dict[str, tuple[Floats, Floats]]:
+def _payoff_ends(seen: SeenRows, worths: Sequence[Worth]) -> dict[str, tuple[Floats, Floats]]:
     """Both ends of every payoff column with unknown values: the least and the largest it is known or stated to be."""
     found = {}
     for worth in worths:
@@ -177,7 +172,7 @@ def _payoff_ends(seen: Observed, worths: Sequence[Worth]) -> dict[str, tuple[Flo
                 raise InputError(
                     WHO,
                     Fault(
-                        "accuracy",
+                        "keep",
                         required,
                         subject=f"column {name!r}",
                         cure="fill it in, or leave these rows out",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from fairtrial._improve.sampled_levels import Tested
+    from fairtrial._improve.sampled_levels import ClaimPart
 
 Aggregation = Literal["median", "running-median", "single", "all rows"]
 
@@ -109,7 +109,7 @@ class Staircase:
         return any(accuracy < c.accuracy and fairness < c.fairness for c in self.corners)
 
 
-def split_thresholds(components: Sequence[Tested], level: float) -> Corner:
+def split_thresholds(components: Sequence[ClaimPart], level: float) -> Corner:
     """The rectangle rejected by one split: the smallest threshold of its accuracy and fairness components."""
     smallest = {
         part: min((c.largest_delta(level) for c in components if c.part == part), default=math.inf)

@@ -30,7 +30,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr, stdtrit
+from scipy.stats import rankdata
 
 from fairtrial._inference.numeric.cell_bootstrap import Levels
 
@@ -47,7 +48,7 @@ SMALLEST_CHANGE = -10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class LevelSide:
     """One side of an inequality, a level or a gap: its estimate, bootstrap draws and influence values."""
 
     estimate: float
@@ -55,7 +56,7 @@ class Side:
     influence: Floats
 
     @classmethod
-    def of(cls, levels: Levels, utility: int, rule: int, plus: int, minus: int | None = None) -> Side:
+    def of(cls, levels: Levels, utility: int, rule: int, plus: int, minus: int | None = None) -> LevelSide:
         """A group's level under one rule, or its difference from another group's."""
 
         def picked(array: Floats) -> Floats:
@@ -65,7 +66,9 @@ class Side:
         return cls(float(picked(levels.estimate)), picked(levels.draws), picked(levels.influence))
 
     @classmethod
-    def weighted(cls, levels: Levels, drawn: Floats | None, utility: int, rule: int, weights: Floats) -> Side:
+    def weighted(
+        cls, levels: Levels, drawn: Floats | None, utility: int, rule: int, weights: Floats
+    ) -> LevelSide:
         """A weighted sum of the groups' levels (the last one everybody's) under one rule, with draws of its own."""
         used = np.flatnonzero(weights)
         draws = levels.draws[:, utility, rule] if drawn is None else drawn[:, rule]
@@ -81,17 +84,16 @@ class Component:
     """One inequality of the claim between the candidate and the status quo.
 
     Draws of the reflected bootstrap whose status quo 2D − D* is negative count against rejection, which makes the
-    p-value monotone in Δ. The article's own component (`kinked`) is left as printed.
+    p-value monotone in Δ.
     """
 
     name: str
     part: Part
     kind: MarginKind
-    candidate: Side
-    status_quo: Side
+    candidate: LevelSide
+    status_quo: LevelSide
     counts: NDArray[np.int64]
     law: Law = "reflected"
-    kinked: bool = False
 
     @property
     def tie(self) -> float:
@@ -115,9 +117,12 @@ class Component:
             against = ~(draws > self.tie)
         else:
             against = ~(draws - estimate < estimate - self.tie)
-            if self.kind == "relative" and not self.kinked:
-                against |= ~(self._drawn_status_quo() >= 0)
+            against |= self._reversed()
         return float((1 + np.count_nonzero(against)) / (1 + against.size))
+
+    def _reversed(self) -> NDArray[np.bool_] | bool:
+        """Draws in which a share of the status quo would turn its sign."""
+        return ~(self._drawn_status_quo() >= 0) if self.kind == "relative" else False
 
     def delta_method(self, delta: float) -> float | None:
         """Normal-theory p-value of the same inequality; None where its standard error is zero."""
@@ -172,7 +177,7 @@ class Component:
             return -math.inf
         return 1.0 if over(1.0) < 0 else float(brentq(over, SMALLEST_CHANGE, 1.0, xtol=1e-10))
 
-    def _drawn(self, side: Side) -> Floats:
+    def _drawn(self, side: LevelSide) -> Floats:
         return side.draws if self.law == "adverse row" else 2 * side.estimate - side.draws
 
     def _drawn_status_quo(self) -> Floats:
@@ -227,7 +232,7 @@ def accuracy_components(
     law: Law = "reflected" if adverse is None else "adverse row"
     found = []
     for weight in each:
-        new, old = (Side.weighted(levels, adverse, utility, rule, weight) for rule in (1, 0))
+        new, old = (LevelSide.weighted(levels, adverse, utility, rule, weight) for rule in (1, 0))
         used = np.flatnonzero(weight)
         name = names[int(used[0])] if used.size == 1 else "weighted groups"
         found.append(Component(name, "accuracy", kind, new, old, levels.counts, law))
@@ -250,10 +255,10 @@ def smooth_fairness_components(
     The pair (a, b) must come from the training half, or be stated. Testing (a, b) alone would miss a candidate that
     opens an equal gap elsewhere; without F0a − F0b > 0 a one-sided test rejects when there is no disparity at all.
     """
-    old = Side.of(levels, utility, 0, *worst)
-    sides = [(f"{names[j]} − {names[k]}", Side.of(levels, utility, 1, j, k)) for j, k in pairs]
+    old = LevelSide.of(levels, utility, 0, *worst)
+    sides = [(f"{names[j]} − {names[k]}", LevelSide.of(levels, utility, 1, j, k)) for j, k in pairs]
     if one_sided:
-        nothing = Side(0.0, np.zeros_like(old.draws), np.zeros_like(old.influence))
+        nothing = LevelSide(0.0, np.zeros_like(old.draws), np.zeros_like(old.influence))
         sides.append((f"{names[worst[0]]} − {names[worst[1]]} exists", nothing))
     return [Component(name, "fairness", kind, new, old, levels.counts, law) for name, new in sides]
 
@@ -266,18 +271,70 @@ def log_levels(levels: Levels) -> Levels:
     return replace(levels, estimate=estimate, influence=influence, draws=np.empty((0, *estimate.shape)))
 
 
-def paper_fairness_component(
-    levels: Levels, utility: int, *, kind: MarginKind, pairs: Sequence[Pair], one_sided: bool
-) -> Component:
-    """The article's T_f = |F1r − F1b| − (1−Δf)|F0r − F0b|, kink included; more groups: the largest gap."""
-    new, old = (_largest_gap(levels, utility, rule, pairs, one_sided) for rule in (1, 0))
-    return Component("gap", "fairness", kind, new, old, levels.counts, kinked=True)
+# -- The area under the curve as an accuracy: two scores of the same people, by placement values.
+# DeLong, DeLong and Clarke-Pearson (1988): V10 is each positive person's share of negatives below them, V01 each
+# negative person's share of positives above. The difference of two areas has variance
+# var(V10¹ − V10⁰)/n₊ + var(V01¹ − V01⁰)/n₋, and is compared with Student's t with min(n₊, n₋) − 1 degrees of freedom:
+# the normal law rejected a true null in 6.7% of samples with 20 positives, this one in 4.0 to 5.7%.
+@dataclass(frozen=True, slots=True, eq=False)
+class AreaComponent:
+    """AUC1 − AUC0 > Δ, the margin being −Δ."""
+
+    name: str
+    old: float
+    new: float
+    error: float
+    freedom: int
+    part: Part = "accuracy"
+
+    @property
+    def tie(self) -> float:
+        """What rounding alone can make of a difference of the two areas."""
+        return 2 * TIE
+
+    def statistic(self, delta: float) -> float:
+        """By how much the inequality holds."""
+        return self.new - self.old - delta
+
+    def standard_error(self, delta: float) -> float:
+        """Of the difference of the areas."""
+        return self.error
+
+    def p_value(self, delta: float) -> float:
+        """One-sided, Student's t."""
+        if not math.isfinite(self.statistic(delta)) or self.error <= self.tie or self.freedom < 1:
+            return 1.0
+        return float(stdtr(self.freedom, -self.statistic(delta) / self.error))
+
+    def delta_method(self, delta: float) -> float | None:
+        """The same p-value: it is one of normal theory."""
+        return self.p_value(delta) if self.error > self.tie else None
+
+    def largest_delta(self, level: float) -> float:
+        """The Δ below which the p-value is below the level."""
+        if self.error <= self.tie or self.freedom < 1:
+            return -math.inf
+        return self.new - self.old + float(stdtrit(self.freedom, level)) * self.error
 
 
-def _largest_gap(levels: Levels, utility: int, rule: int, pairs: Sequence[Pair], one_sided: bool) -> Side:
-    worst = Side.of(levels, utility, rule, *worst_pair(levels.estimate[utility, rule], pairs))
-    draws = np.max([Side.of(levels, utility, rule, *pair).draws for pair in pairs], 0)
-    if not one_sided:
-        return Side(worst.estimate, draws, worst.influence)
-    influence = worst.influence if worst.estimate > 0 else np.zeros_like(worst.influence)
-    return Side(max(worst.estimate, 0.0), np.maximum(draws, 0.0), influence)
+def placement_values(outcome: Floats, score: Floats) -> tuple[Floats, Floats]:
+    """(V10 of the positives, V01 of the negatives), ties counted half."""
+    positive = outcome == 1
+    everyone = rankdata(score)
+    above, below = int(positive.sum()), int((~positive).sum())
+    within_positive, within_negative = rankdata(score[positive]), rankdata(score[~positive])
+    v10 = (everyone[positive] - within_positive) / below
+    v01 = 1.0 - (everyone[~positive] - within_negative) / above
+    return v10, v01
+
+
+def area_component(name: str, outcome: Floats, old: Floats, new: Floats) -> AreaComponent:
+    """The difference of two scores' areas on the same people."""
+    positive = int((outcome == 1).sum())
+    negative = outcome.size - positive
+    if min(positive, negative) < 2:
+        return AreaComponent(name, math.nan, math.nan, 0.0, 0)
+    (old10, old01), (new10, new01) = (placement_values(outcome, score) for score in (old, new))
+    variance = np.var(new10 - old10, ddof=1) / positive + np.var(new01 - old01, ddof=1) / negative
+    freedom = min(positive, negative) - 1
+    return AreaComponent(name, float(old10.mean()), float(new10.mean()), math.sqrt(float(variance)), freedom)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairtrial._errors import Fault, NotApplicable
-from fairtrial._improve.candidates.contest import Contest, OneRule
-from fairtrial._improve.candidates.rules import Floats, Index, Rule, capacity_threshold
-from fairtrial._improve.candidates.scorers import Linear
-from fairtrial._improve.candidates.utilities import evaluate
-from fairtrial._improve.solver.milp import LinearRule, Program, Sample, best_linear_rule
+from fairtrial._errors import Fault, NotApplicable, Note
+from fairtrial._improve.contest import Contest, OneRule
+from fairtrial._improve.rules import Floats, Index, Rule, capacity_threshold
+from fairtrial._improve.scorers import Linear
+from fairtrial._improve.worth import evaluate
 from fairtrial._metrics.metric import Metric
+from fairtrial.papers.improvability._milp import LinearRule, Program, ProgramRows, best_linear_rule
 
 MAX_COLUMNS = 6
 
@@ -36,13 +36,16 @@ class LinearProgram(OneRule):
         """What it is called in results."""
         return f"linear program {self.program}"
 
-    def check(self, contest: Contest) -> None:
-        """Refuse what the program was not made for."""
+    def check(self, contest: Contest) -> list[Note]:
+        """Refuse what the program was not made for, and say what it depends on."""
         required = self._lacks(contest)
         if required:
             raise NotApplicable(
                 "improve", Fault("candidates", required, subject=f"the program {self.program}")
             )
+        return [
+            Note("time-limit", "The program's time limit makes its result depend on the machine's speed.")
+        ]
 
     def _lacks(self, contest: Contest) -> str:
         selects = self.program == "P'"
@@ -84,7 +87,7 @@ class LinearProgram(OneRule):
             capacity = max(2, round(contest.constraints.capacity * few.size))
             start[0] -= capacity_threshold(x @ start, capacity / few.size)
             start = start / max(float(np.abs(start).max()), 1e-12)
-        sample = Sample(x, y, group, levels, capacity)
+        sample = ProgramRows(x, y, group, levels, capacity)
         return best_linear_rule(self.program, sample, time_limit=self.seconds, start=start)
 
 

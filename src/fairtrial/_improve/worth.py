@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.cells import Coded
 from fairtrial._errors import Fault, InputError, NotApplicable, Set, Words
-from fairtrial._improve.payoff import Payoff
-from fairtrial._improve.solver.area import placement_values
+from fairtrial._improve.arguments import Payoff
+from fairtrial._improve.components import placement_values
 from fairtrial._labels import canonical
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metric
@@ -91,15 +91,15 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observed:
+class SeenRows:
     """What is known of the rows, whatever the rule."""
 
     outcome: Floats | None
     values: Mapping[str, Floats]
     labels: Mapping[str, Coded]
 
-    def part(self, index: NDArray[np.intp]) -> Observed:
-        return Observed(
+    def part(self, index: NDArray[np.intp]) -> SeenRows:
+        return SeenRows(
             outcome=None if self.outcome is None else self.outcome[index],
             values={name: column[index] for name, column in self.values.items()},
             labels={name: Coded(coded.codes[index], coded.labels) for name, coded in self.labels.items()},
@@ -140,7 +140,7 @@ def _payoff(who: str, argument: str, content: Mapping[str, object]) -> Payoff:
 
 def _metric_fault(argument: str, metric: Metric) -> Fault | None:
     """Why a metric has no level that a rule could improve; None when it has one."""
-    subject = f"the {argument} {metric.name!r}"
+    subject = f"the metric {metric.name!r}"
     if metric.expression is not None:
         cure = Words("condition it with {}", Set("given", {"column": "value"}, of="Metric"))
         required = "is given an expression, which only fits the status quo"
@@ -163,7 +163,7 @@ def _depends_on_rule(metric: Metric) -> bool:
     return any(isinstance(part, Role) and {"decision", "score"} & set(part.needs) for part in parts)
 
 
-def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | None) -> tuple[Floats, Floats]:
+def evaluate(worth: Worth, seen: SeenRows, decision: Floats, score: Floats | None) -> tuple[Floats, Floats]:
     """(u, w) of every row under one rule's decisions and scores."""
     if isinstance(worth.what, Payoff):
         selected, rejected = (
@@ -190,14 +190,14 @@ def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | Non
     return worth.sign * np.where(given, value, 0.0), given.astype(np.float64)
 
 
-def _paid(seen: Observed, price: Floats | None) -> Floats:
+def _paid(seen: SeenRows, price: Floats | None) -> Floats:
     """The price from everybody who would pay that much."""
     assert seen.outcome is not None
     assert price is not None
     return np.where(seen.outcome >= price, price, 0.0)
 
 
-def _placed(seen: Observed, score: Floats | None) -> tuple[Floats, Floats]:
+def _placed(seen: SeenRows, score: Floats | None) -> tuple[Floats, Floats]:
     """Each positive person's share of negatives below them: the mean of all is the area under the curve."""
     assert seen.outcome is not None
     positive = seen.outcome == 1
@@ -208,7 +208,7 @@ def _placed(seen: Observed, score: Floats | None) -> tuple[Floats, Floats]:
 
 
 def _meets(
-    key: Role | str, admitted: Collection[Any], seen: Observed, roles: Mapping[str, Any]
+    key: Role | str, admitted: Collection[Any], seen: SeenRows, roles: Mapping[str, Any]
 ) -> NDArray[np.bool_]:
     """Whose role, or label in a column, is among those admitted."""
     if isinstance(key, Role):

@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Set, Use, Words
-from fairtrial._improve.arguments import Wanted
-from fairtrial._improve.candidates.rules import (
-    Floats,
-    Index,
-    Inputs,
-    Reading,
-    Rule,
-    capacity_threshold,
-)
-from fairtrial._improve.candidates.unlabelled import Unlabelled
-from fairtrial._improve.candidates.utilities import Area, Observed, Worth, evaluate
-from fairtrial._improve.payoff import Payoff
-from fairtrial._improve.solver.improvement import MarginKind, Pair, directed_pairs, gap_of
+from fairtrial._improve.arguments import Payoff
+from fairtrial._improve.components import MarginKind, Pair, gap_of
+from fairtrial._improve.rules import Floats, Index, Inputs, Reading, Rule, capacity_threshold
+from fairtrial._improve.unlabelled import UnknownOutcomes
+from fairtrial._improve.worth import Area, SeenRows, Worth, evaluate
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Utility, by_person, level_cells
 from fairtrial._inference.numeric.partly_known import UnknownEnds
-from fairtrial._labels import canonical
-from fairtrial._metrics.groups import Group
-from fairtrial._options import plain
 
 WHO = "improve"
 # decisions and, where there are any, scores
 Decided = tuple[Floats, Floats | None]
 
 
+@dataclass(frozen=True, slots=True)
+class GapVariant:
+    """Another test of the gap in place of the valid one: its name, what to say of it, and its components.
+
+    `components` takes a contest, the sampled levels and the position of a metric; with it accuracy is tested by the
+    plain bootstrap, without an adverse row.
+    """
+
+    name: str
+    note: str
+    components: Callable[[Any, Any, int], list[Any]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class ImprovementClaim:
     """What an improvement is: which levels are compared, how, and by how much.
 
     `weights` make one accuracy of the groups' (the last weight is everybody's); `accuracy_delta` has a Δ for each
@@ -50,9 +52,9 @@ class Claim:
     weights: tuple[float, ...] | None
     kind: MarginKind
     scale: Literal["difference", "ratio"]
-    method: str
     accuracy_delta: tuple[tuple[float, ...], ...]
     fairness_delta: float
+    gap_variant: GapVariant | None = None
 
     @property
     def accuracy(self) -> Worth:
@@ -70,14 +72,24 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraints:
-    """What every rule must respect."""
+    """What every rule must respect; `monotone` has 1 for rising features and −1 for falling ones."""
 
-    capacity: float | None = None
+    capacity: Any = None  # a share, None, or "status quo" until the rows are read
     blind: bool = True
     banned: tuple[str, ...] = ()
     group_attributes: tuple[str, ...] = ()
     monotone: Mapping[str, int] = field(default_factory=dict)
     permissible: Callable[[Rule, Inputs], bool] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form used in files."""
+        directions = {"rising": 1, "falling": -1}
+        return {
+            "capacity": self.capacity,
+            "blind": self.blind,
+            "banned": list(self.banned),
+            **{name: [f for f, s in self.monotone.items() if s == sign] for name, sign in directions.items()},
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,18 +97,18 @@ class Contest:
     """Everything that fitting, choosing and testing need; arrays only, one entry per row."""
 
     inputs: Inputs
-    seen: Observed
+    seen: SeenRows
     group: NDArray[np.int64]
     names: tuple[str, ...]
     decision: Floats | None
     score: Floats | None
-    claim: Claim
+    claim: ImprovementClaim
     constraints: Constraints
     features: tuple[str, ...]
     feature_of: NDArray[np.int64]
     reading: Reading
     folds: int
-    unlabelled: Unlabelled | None = None
+    unlabelled: UnknownOutcomes | None = None
     # alike in the columns given which decisions may not depend on the group
     strata: NDArray[np.int64] | None = None
     decides: bool = True  # False where the claim is about scores alone, such as prices
@@ -218,105 +230,7 @@ class OneRule:
         return (self.name,)
 
 
-def find_claim(
-    wanted: Wanted,
-    worths: tuple[Sequence[Worth], Sequence[Worth]],
-    groups: Sequence[Group],
-    *,
-    bounded: bool = False,
-) -> Claim:
-    """The claim that was asked for, about these groups: accuracies and fairness metrics.
-
-    A `bounded` one concedes nothing or units: with nothing conceded shares and units are the same claim.
-    """
-    one_sided = wanted.direction != "differs"
-    reference = _reference(wanted, groups) if one_sided else None
-    labels = [group.label for group in groups]
-    weights = _weights(wanted, labels)
-    parts = labels if weights is None else ["accuracy"]
-    return Claim(
-        accuracies=tuple(worths[0]),
-        fairness=tuple(worths[1]),
-        pairs=tuple(directed_pairs(len(groups), reference, wanted.direction)),
-        one_sided=one_sided,
-        weights=weights,
-        kind="absolute" if bounded else wanted.margin_kind,
-        scale=wanted.scale,
-        method=wanted.method,
-        accuracy_delta=_accuracy_deltas(wanted, [worth.name for worth in worths[0]], labels, parts),
-        fairness_delta=_reduction(wanted),
-    )
-
-
-def _weights(wanted: Wanted, labels: list[str]) -> tuple[float, ...] | None:
-    """The weights of the groups' accuracies and of everybody's; None where each group counts by itself."""
-    if not wanted.group_weights:
-        return (*([0.0] * len(labels)), 1.0) if wanted.pooled else None
-    given = {canonical(name): weight for name, weight in wanted.group_weights.items()}
-    faults = Faults(WHO)
-    if wanted.pooled:
-        cure = Words("leave out {}", Set("pooled", True))
-        faults.add(Fault("group_weights", "weigh the groups apart from their sizes", cure=cure))
-    if set(given) != set(labels):
-        faults.add(Fault("group_weights", f"must name each of the groups {labels}", got=list(given)))
-    if any(not isinstance(w, int | float) or not 0 < w < math.inf for w in given.values()):
-        faults.add(Fault("group_weights", "must be numbers above 0", got=list(given.values())))
-    faults.raise_any()
-    total = sum(given.values())
-    return (*(given[label] / total for label in labels), 0.0)
-
-
-def _reference(wanted: Wanted, groups: Sequence[Group]) -> int:
-    """The position of the group that one-sided gaps are counted from."""
-    if not isinstance(wanted.target, Mapping):
-        cure = Words("name it with {}", Set("target", groups[0].to_dict()))
-        raise InputError(
-            WHO, Fault("direction", f"of {wanted.direction!r} needs a reference group", cure=cure)
-        )
-    group = Group.of(wanted.target)
-    if group not in groups:
-        labels = [other.label for other in groups]
-        raise InputError(WHO, Fault("target", f"must be one of the groups {labels}", got=group.label))
-    return list(groups).index(group)
-
-
-def _reduction(wanted: Wanted) -> float:
-    """The fairness Δ."""
-    if wanted.scale == "ratio" and wanted.reduction:
-        required = "is for gaps that are differences; a ratio can only be asked to come nearer to 1"
-        cure = Words("leave it out, or take {}", Set("scale", "difference"))
-        raise InputError(WHO, Fault("reduction", required, cure=cure))
-    if wanted.margin_kind == "relative" and wanted.reduction >= 1:
-        required = "must be below 1 (a gap cannot shrink by all of itself)"
-        raise InputError(WHO, Fault("reduction", required, got=wanted.reduction))
-    return float(wanted.reduction)
-
-
-def _accuracy_deltas(
-    wanted: Wanted, metrics: list[str], labels: list[str], parts: list[str]
-) -> tuple[tuple[float, ...], ...]:
-    """−margin of each accuracy's components; a dict names groups, metrics, or both."""
-    margin = wanted.margin
-    if not isinstance(margin, Mapping):
-        margin = {"accuracy": margin}
-    known = [*metrics, *labels, "accuracy"]
-    unknown = [name for name in margin if canonical(name) not in known]
-    if unknown:
-        cure = f"it may name the metrics {metrics} and the groups {labels}"
-        raise InputError(WHO, Fault("margin", f"names {unknown}", cure=cure))
-    given = {canonical(name): _number(value) for name, value in margin.items()}
-    common = given.get("accuracy", 0.0)
-    return tuple(tuple(-given.get(part, given.get(name, common)) for part in parts) for name in metrics)
-
-
-def _number(value: object) -> float:
-    value = plain(value)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise InputError(WHO, Fault("margin", "must be a number, or numbers by group or metric", got=value))
-    return float(value)
-
-
-ABSOLUTE = Set("margin_kind", "absolute")
+ABSOLUTE = Set("margin", {"absolute": 0.0})
 
 
 def check_utilities(contest: Contest) -> None:
@@ -335,13 +249,13 @@ def _check_relative(contest: Contest, worth: Worth) -> None:
     subject = f"the accuracy {worth.name!r}"
     if worth.sign < 0:
         cure = Words("take {} or its complement", ABSOLUTE)
-        raise InputError(WHO, Fault("accuracy", "is better when lower", subject=subject, cure=cure))
+        raise InputError(WHO, Fault("keep", "is better when lower", subject=subject, cure=cure))
     ones = np.ones(contest.rows)
     for decision in (ones, 1.0 - ones):
         lowest = float(evaluate(worth, contest.seen, decision, contest.score)[0].min())
         if lowest < 0:
             cure = Words("compare it with {}", ABSOLUTE)
-            fault = Fault("accuracy", f"can be negative ({lowest:g})", subject=subject, cure=cure)
+            fault = Fault("keep", f"can be negative ({lowest:g})", subject=subject, cure=cure)
             raise InputError(WHO, fault)
 
 
@@ -349,13 +263,13 @@ def _check_area(contest: Contest) -> None:
     """An area is everybody's, in points, of a binary outcome and two scores."""
     faults, subject = Faults(WHO), "the accuracy 'auc'"
     if not contest.claim.pooled:
-        cure = Words("say {}", Set("pooled", True))
-        faults.add(Fault("accuracy", "compares people across groups", subject=subject, cure=cure))
+        cure = Words("say {}", Set("margin", {"everyone": 0.0}))
+        faults.add(Fault("keep", "compares people across groups", subject=subject, cure=cure))
     if contest.claim.kind != "absolute":
         cure = Words("say {}", ABSOLUTE)
-        faults.add(Fault("accuracy", "has a margin in points", subject=subject, cure=cure))
+        faults.add(Fault("keep", "has a margin in points", subject=subject, cure=cure))
     if not contest.outcome_is_binary:
-        faults.add(Fault("accuracy", "needs a binary outcome", subject=subject))
+        faults.add(Fault("keep", "needs a binary outcome", subject=subject))
     faults.raise_any()
 
 
@@ -369,7 +283,7 @@ def _check_losses(contest: Contest, payoff: Payoff, worth: Worth) -> None:
         if lowest < payoff.at_least:
             required = f"says at least {payoff.at_least:g}, but a row of the data yields {lowest:g}"
             raise InputError(
-                WHO, Fault("accuracy", required, subject=subject, cure=f"state at least {lowest:g} or less")
+                WHO, Fault("keep", required, subject=subject, cure=f"state at least {lowest:g} or less")
             )
         return
     change = selected - rejected
@@ -377,7 +291,7 @@ def _check_losses(contest: Contest, payoff: Payoff, worth: Worth) -> None:
         done = "selected" if change.min() >= 0 else "rejected"
         required = f"shows no loss: no row of the data loses by being {done}, so none can be weighed"
         cure = "state the least that a selected person can yield, at_least of the payoff"
-        raise NotApplicable(WHO, Fault("accuracy", required, subject=subject, cure=cure))
+        raise NotApplicable(WHO, Fault("keep", required, subject=subject, cure=cure))
 
 
 def refuse_equal_levels(contest: Contest) -> None:
@@ -394,7 +308,7 @@ def refuse_equal_levels(contest: Contest) -> None:
             raise InputError(
                 WHO,
                 Fault(
-                    "fairness",
+                    "metric",
                     required,
                     subject=f"the {worth.label} of {empty}",
                     cure="Compare other groups or another metric",
@@ -405,4 +319,4 @@ def refuse_equal_levels(contest: Contest) -> None:
             shown = [round(float(v), 6) for v in levels]
             required = f"has no disparity in {worth.label} (levels {shown}), so there is none to reduce"
             cure = Words("{} says how sure that is", Use("certify"))
-            raise NotApplicable(WHO, Fault("fairness", required, subject="the status quo", cure=cure))
+            raise NotApplicable(WHO, Fault("metric", required, subject="the status quo", cure=cure))

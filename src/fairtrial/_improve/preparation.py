@@ -14,34 +14,24 @@ from fairtrial._audit.cells import Coded, Rows
 from fairtrial._audit.counting import counted_rows
 from fairtrial._audit.groups import MINIMUM_SIZE
 from fairtrial._errors import Fault, Faults, InputError, Note, Set, Words
-from fairtrial._improve.arguments import Wanted
-from fairtrial._improve.candidates.adapters import (
-    FixedRule,
-    reading_of,
-)
-from fairtrial._improve.candidates.constraints import check_declared
-from fairtrial._improve.candidates.contest import (
+from fairtrial._improve.arguments import Fixed
+from fairtrial._improve.candidates import FixedRule, reading_of
+from fairtrial._improve.claim_tests import status_quo_pairs
+from fairtrial._improve.components import Pair
+from fairtrial._improve.constraints import check_declared
+from fairtrial._improve.contest import (
     WHO,
     Candidate,
     Constraints,
     Contest,
     check_utilities,
-    find_claim,
     refuse_equal_levels,
 )
-from fairtrial._improve.candidates.listing import build_candidates
-from fairtrial._improve.candidates.naming import Named, find_named
-from fairtrial._improve.candidates.rules import Index, Inputs, candidate_fault
-from fairtrial._improve.candidates.stated import Stated, like, stated_pairs
-from fairtrial._improve.candidates.unlabelled import (
-    Assumed,
-    check_unlabelled,
-    find_unlabelled,
-    refuse_unstated,
-)
-from fairtrial._improve.candidates.utilities import Area, Observed, Revenue
-from fairtrial._improve.claim_tests import status_quo_pairs
-from fairtrial._improve.solver.improvement import Pair
+from fairtrial._improve.request import ImproveRequest, find_claim
+from fairtrial._improve.rules import Index, Inputs, candidate_fault
+from fairtrial._improve.terms import Beforehand, Terms, build_candidates, find_terms, like, stated_pairs
+from fairtrial._improve.unlabelled import AssumedOdds, check_unlabelled, find_unlabelled, refuse_unstated
+from fairtrial._improve.worth import Area, Revenue, SeenRows
 from fairtrial._inference.numeric.cell_bootstrap import distinct_rows
 from fairtrial._metrics.groups import Group
 
@@ -61,153 +51,160 @@ class _Members:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """The contest, its candidates, the rows it came from, what the reader must know, and what was fixed beforehand.
+    """The terms, the contest, its candidates, its rows, what the reader must know, and what was fixed beforehand.
 
     `stated` is None where rules are learned here, and halves of the rows are needed to find them.
     """
 
     audit: Audit
+    terms: Terms
     contest: Contest
     candidates: list[Candidate]
     rows: Rows
     notes: list[Note]
-    stated: Stated | None
+    stated: Beforehand | None
 
 
-def prepare(audit: Audit, wanted: Wanted) -> Prepared:
-    """Check everything, read the rows once, and refuse what cannot be tested."""
-    named = find_named(audit, wanted)
-    audit = _with_unknown(audit, wanted, named)
-    _check_roles(audit, wanted, named)
-    if _counted(audit, named):
-        named = replace(named, features=())
-    members = _members(_read(audit, named), named.groups)
+def _contest_of(audit: Audit, terms: Terms) -> tuple[Audit, Terms, _Members, Contest]:
+    """The rows that are read, and the contest on them."""
+    audit = _with_unknown(audit, terms)
+    _check_roles(audit, terms)
+    if _counted(audit, terms):
+        terms = replace(terms, features=())
+    members = _members(_read(audit, terms), terms.groups)
     if audit.has("outcome") and audit.outcome_is_real:
         accuracies, fairness = (
-            tuple(worth.of_real_outcome() for worth in part) for part in (named.accuracies, named.fairness)
+            tuple(worth.of_real_outcome() for worth in part) for part in (terms.accuracies, terms.fairness)
         )
-        named = replace(named, accuracies=accuracies, fairness=fairness)
-    contest = _contest(audit, wanted, named, members)
+        terms = replace(terms, accuracies=accuracies, fairness=fairness)
+    contest = _contest(audit, terms, members)
     check_utilities(contest)
     refuse_equal_levels(contest)
-    candidates, told = build_candidates(named.listed, contest)
+    return audit, terms, members, contest
+
+
+def prepare(audit: Audit, request: ImproveRequest) -> Prepared:
+    """Check everything, read the rows once, and refuse what cannot be tested."""
+    audit, terms, members, contest = _contest_of(audit, find_terms(audit, request))
+    candidates, told = build_candidates(terms.listed, contest)
     check_declared(candidates, contest)
-    notes = _notes(audit, wanted, named, members, contest, told)
-    stated = _stated(audit, wanted, named, contest)
-    return Prepared(audit, contest, candidates, members.rows, notes, stated)
+    notes = _notes(audit, terms, members, contest, told)
+    stated = _stated(audit, terms, contest)
+    return Prepared(audit, terms, contest, candidates, members.rows, notes, stated)
 
 
-def _with_unknown(audit: Audit, wanted: Wanted, named: Named) -> Audit:
+def _with_unknown(audit: Audit, terms: Terms) -> Audit:
     """The audit with the rows whose outcome is unknown, where they are answered for; all rows where none is needed."""
-    columns = {name for worth in named.worths for name in worth.value_columns}
+    columns = {name for worth in terms.worths for name in worth.value_columns}
     outcome = {str(audit.outcome)} if audit.has("outcome") else set()
-    features = set(named.features) if audit.missing == "category" else set()
-    if named.assumed is not None:
+    features = set(terms.features) if audit.missing == "category" else set()
+    if terms.assumed is not None:
         if any(audit.lacks(name) for name in (columns | outcome) & set(audit.source.columns)):
-            check_unlabelled(named.worths, audit, wanted)
+            shares = terms.margins.kind == "relative" and terms.margins.any
+            scale, valid = terms.request.scale, terms.request.gap_variant is None
+            check_unlabelled(terms.worths, audit, scale=scale, shares=shares, valid=valid)
         return audit.lacking(columns | outcome | features)
-    if named.need("outcome"):
+    if terms.need("outcome"):
         refuse_unstated(audit)
         return audit.lacking(features)
     return audit.lacking(outcome | features)
 
 
-def _stated(audit: Audit, wanted: Wanted, named: Named, contest: Contest) -> Stated | None:
+def _stated(audit: Audit, terms: Terms, contest: Contest) -> Beforehand | None:
     """What fixed rules are tested with on all rows; None where something is learned, or splits are asked for."""
-    if named.fitted or wanted.splits is not None:
+    if terms.fitted or terms.request.splits is not None:
         return None
-    pairs: Sequence[Pair | None] | None = stated_pairs(wanted, contest, named.groups)
+    stated = terms.fixed or Fixed(None)
+    pairs: Sequence[Pair | None] | None = stated_pairs(stated.sign, contest, terms.groups)
     earlier = None
-    if wanted.earlier is not None:
-        before = like(audit, wanted.earlier).sampled(0)
-        earlier = prepare(before, replace(wanted, earlier=None)).contest
+    if stated.earlier is not None:
+        before = like(audit, stated.earlier).sampled(0)
+        earlier = _contest_of(before, find_terms(before, terms.request))[-1]
         everyone = np.arange(earlier.rows)
         if earlier.names != contest.names:
             required = f"must hold the groups {list(contest.names)}"
-            raise InputError(WHO, Fault("earlier", required, got=list(earlier.names)))
+            subject = "the earlier sample"
+            raise InputError(WHO, Fault("candidates", required, subject=subject, got=list(earlier.names)))
         pairs = pairs or status_quo_pairs(earlier, earlier.status_quo_of(everyone), everyone)
-    return Stated(pairs or [None] * len(contest.claim.fairness), earlier)
+    return Beforehand(pairs or [None] * len(contest.claim.fairness), earlier)
 
 
-def _check_roles(audit: Audit, wanted: Wanted, named: Named) -> None:
+def _check_roles(audit: Audit, terms: Terms) -> None:
     """What the audit must have for this claim and these candidates."""
     faults = Faults(WHO)
-    _check_status_quo(audit, wanted, named, faults)
-    if (named.fitted or named.need("outcome")) and not audit.has("outcome"):
+    _check_status_quo(audit, terms, faults)
+    if (terms.fitted or terms.need("outcome")) and not audit.has("outcome"):
         faults.add(Fault("", "is needed", subject="the outcome", cure=_column_of("outcome")))
-    if named.fitted and not named.features:
+    if terms.fitted and not terms.features:
         cure = Words("name them with {} (permitted ones are left)", Set("features", of="Audit"))
         faults.add(Fault("candidates", "are fitted on features", subject="candidates", cure=cure))
-    if named.need("score") and not audit.has("score"):
+    if terms.need("score") and not audit.has("score"):
         subject, required = "a metric of the score", "needs the status quo's score"
         faults.add(Fault("", required, subject=subject, cure=_column_of("score")))
-    _check_beforehand(wanted, named, faults)
+    _check_beforehand(terms, faults)
     faults.raise_any()
 
 
-def _check_beforehand(wanted: Wanted, named: Named, faults: Faults) -> None:
-    """Rules that are brought were not fitted here; threshold, sign and an earlier sample are for tests on all rows."""
-    if named.brought and not wanted.fitted_elsewhere:
-        cure = Words("if that is so, say {}", Set("fitted_elsewhere", True))
-        required = "must hold a rule that was not fitted on these rows"
-        subject = f"the candidate {'columns' if named.fixed else 'rules'} {named.brought}"
-        faults.add(Fault("candidates", required, subject=subject, cure=cure))
-    if not named.fitted and wanted.splits is None:
+def _check_beforehand(terms: Terms, faults: Faults) -> None:
+    """Threshold, sign and an earlier sample are for tests of fixed rules on all rows."""
+    if terms.fixed is None or (not terms.fitted and terms.request.splits is None):
         return
-    why = "rules that are learned here" if named.fitted else "splits"
-    given = {"candidate_threshold": wanted.threshold, "sign": wanted.sign, "earlier": wanted.earlier}
-    for name, value in given.items():
-        if value is not None:
+    why = "rules that are learned here" if terms.fitted else "splits"
+    for name in ("threshold", "sign", "earlier"):
+        if getattr(terms.fixed, name) is not None:
             required = f"is for rules fixed beforehand; with {why} it comes from each training half"
-            faults.add(Fault(name, required, cure="leave it out"))
+            faults.add(Fault("candidates", required, subject=f"{name!r}", cure="leave it out"))
 
 
-def _check_status_quo(audit: Audit, wanted: Wanted, named: Named, faults: Faults) -> None:
-    if named.fitted and any(isinstance(worth.what, Revenue) for worth in named.worths):
+def _check_status_quo(audit: Audit, terms: Terms, faults: Faults) -> None:
+    if terms.fitted and any(isinstance(worth.what, Revenue) for worth in terms.worths):
         required = "decide yes or no when they are learned here, and revenue is that of prices"
         cure = "bring prices: a column, or a model that was fitted elsewhere"
         faults.add(Fault("candidates", required, subject="candidates", cure=cure))
         return
-    if audit.has("decision") or _scores_alone(audit, wanted, named):
+    if audit.has("decision") or _scores_alone(audit, terms):
         return
-    if not audit.has("score") or wanted.capacity is None:
+    if not audit.has("score") or terms.constraints.capacity is None:
         required = "needs a decision, or a score with a threshold or a capacity"
         faults.add(Fault("", required, subject="the status quo"))
-    if wanted.capacity == "status quo":
+    if terms.constraints.capacity == "status quo":
         faults.add(
             Fault(
-                "capacity",
+                "constraints",
                 "cannot be 'status quo' without the status quo's decisions",
+                subject="the capacity",
                 cure="give a share, such as 0.2",
             )
         )
 
 
-def _scores_alone(audit: Audit, wanted: Wanted, named: Named) -> bool:
+def _scores_alone(audit: Audit, terms: Terms) -> bool:
     """Whether the claim is about scores, such as prices, that were fixed beforehand: nobody need be selected."""
-    scores = audit.has("score") and not audit.has("decision") and wanted.capacity is None
-    return scores and not named.fitted and all(worth.by_score for worth in named.worths)
+    scores = audit.has("score") and not audit.has("decision") and terms.constraints.capacity is None
+    return scores and not terms.fitted and all(worth.by_score for worth in terms.worths)
 
 
 def _column_of(role: str) -> Words:
     return Words("name its column with {}", Set(role, of="Audit"))
 
 
-def _counted(audit: Audit, named: Named) -> bool:
+def _counted(audit: Audit, terms: Terms) -> bool:
     """Whether rows alike are counted where they lie: in Spark, for columns fixed beforehand, which see no feature."""
-    return audit.source.on_cluster and not (named.fitted or named.rules or audit.has("unit"))
+    return audit.source.on_cluster and not (terms.fitted or terms.rules or audit.has("unit"))
 
 
-def _read(audit: Audit, named: Named) -> Rows:
+def _read(audit: Audit, terms: Terms) -> Rows:
     roles = [name for name in ("outcome", "score", "decision") if audit.has(name)]
-    columns = dict.fromkeys([*named.fixed, *(name for worth in named.worths for name in worth.value_columns)])
-    conditions = [name for worth in named.worths for name in worth.condition_columns]
+    columns = dict.fromkeys(
+        [*terms.columns, *(name for worth in terms.worths for name in worth.value_columns)]
+    )
+    conditions = [name for worth in terms.worths for name in worth.condition_columns]
     for name in columns:
         audit.check_column(WHO, "metric", name)
-    alike = () if named.assumed is None else named.assumed.alike
-    labels = dict.fromkeys([*named.attributes, *conditions, *alike, *(named.independent or ())])
+    alike = () if terms.assumed is None else terms.assumed.alike
+    labels = dict.fromkeys([*terms.attributes, *conditions, *alike, *(terms.independent or ())])
     units = audit.has("unit")
-    if _counted(audit, named):
+    if _counted(audit, terms):
         return counted_rows(WHO, audit, list(labels), roles, list(columns))
     return audit.rows(attributes=list(labels), roles=roles, columns=list(columns), units=units, who=WHO)
 
@@ -230,36 +227,40 @@ def _members(rows: Rows, groups: Sequence[Group]) -> _Members:
     return _Members(rows, masks.argmax(axis=0).astype(np.int64), np.flatnonzero(masks.any(axis=0)))
 
 
-def _contest(audit: Audit, wanted: Wanted, named: Named, members: _Members) -> Contest:
-    rows, decides = members.rows, not _scores_alone(audit, wanted, named)
-    constraints = _constraints(wanted, named.attributes, members.role("decision"))
+def _contest(audit: Audit, terms: Terms, members: _Members) -> Contest:
+    rows, decides = members.rows, not _scores_alone(audit, terms)
+    constraints = _constraints(terms, members.role("decision"))
     # everybody gets a score where scores are all that the claim is about, and none is refused
     decision = _decision(audit, members, constraints) if decides else np.ones(members.inside.size)
-    inputs, feature_of = _inputs(audit, named, members, blind=wanted.blind)
+    inputs, feature_of = _inputs(audit, terms, members, blind=terms.constraints.blind)
     group = members.group[members.inside]
-    seen = Observed(rows.roles.get("outcome"), rows.columns, rows.attributes).part(members.inside)
-    alike = _alike(named.assumed, seen, decision)
-    seen, unlabelled = find_unlabelled(seen, named.worths, group, named.assumed, alike)
-    bounded = unlabelled is not None and any(map(unlabelled.matters, named.worths))
+    seen = SeenRows(rows.roles.get("outcome"), rows.columns, rows.attributes).part(members.inside)
+    alike = _alike(terms.assumed, seen, decision)
+    seen, unlabelled = find_unlabelled(seen, terms.worths, group, terms.assumed, alike)
+    bounded = unlabelled is not None and any(map(unlabelled.matters, terms.worths))
     return Contest(
         inputs=inputs,
         seen=seen,
         group=group,
-        names=tuple(_name(group) for group in named.groups),
+        names=tuple(_name(group) for group in terms.groups),
         decision=decision,
         score=members.role("score"),
-        claim=find_claim(wanted, (named.accuracies, named.fairness), named.groups, bounded=bounded),
-        constraints=constraints,
-        features=named.features,
-        feature_of=feature_of,
-        strata=_strata(named, seen, group.size),
-        reading=reading_of(
-            audit, list(named.features), None if wanted.blind else [g.to_dict() for g in named.groups]
+        claim=find_claim(
+            terms.request, terms.margins, (terms.accuracies, terms.fairness), terms.groups, bounded=bounded
         ),
-        folds=wanted.folds,
+        constraints=constraints,
+        features=terms.features,
+        feature_of=feature_of,
+        strata=_strata(terms, seen, group.size),
+        reading=reading_of(
+            audit,
+            list(terms.features),
+            None if terms.constraints.blind else [g.to_dict() for g in terms.groups],
+        ),
+        folds=terms.request.folds,
         unlabelled=unlabelled,
         decides=decides,
-        person=_person(named, members, unlabelled is not None),
+        person=_person(terms, members, unlabelled is not None),
     )
 
 
@@ -269,7 +270,7 @@ def _decision(audit: Audit, members: _Members, constraints: Constraints) -> Any:
     return None if anew else members.role("decision")
 
 
-def _alike(assumed: Assumed | None, seen: Observed, decision: Any) -> list[Coded]:
+def _alike(assumed: AssumedOdds | None, seen: SeenRows, decision: Any) -> list[Coded]:
     """What people are alike in whose unknown outcomes are answered for by the known ones."""
     if assumed is None:
         return []
@@ -278,7 +279,7 @@ def _alike(assumed: Assumed | None, seen: Observed, decision: Any) -> list[Coded
     return [*found, Coded(decision.astype(np.int32), ("0", "1"))] if by_decision else found
 
 
-def _person(named: Named, members: _Members, unknown: bool) -> NDArray[np.int64] | None:
+def _person(terms: Terms, members: _Members, unknown: bool) -> NDArray[np.int64] | None:
     """Whose the rows are; None where everybody has one. A person must be in one group."""
     unit = members.rows.attributes.get("unit")
     if unit is None:
@@ -297,43 +298,43 @@ def _person(named: Named, members: _Members, unknown: bool) -> NDArray[np.int64]
         faults.add(
             Fault("unit", "is not for outcomes that are unknown for some", cure="Leave one of the two out")
         )
-    if any(isinstance(worth.what, Area) for worth in named.worths):
+    if any(isinstance(worth.what, Area) for worth in terms.worths):
         faults.add(Fault("unit", "is not for the area under the curve", cure="use another accuracy"))
     faults.raise_any()
     return person
 
 
-def _strata(named: Named, seen: Observed, rows: int) -> NDArray[np.int64] | None:
+def _strata(terms: Terms, seen: SeenRows, rows: int) -> NDArray[np.int64] | None:
     """People alike in the columns given which decisions may not depend on the group."""
-    if named.independent is None:
+    if terms.independent is None:
         return None
-    return distinct_rows([np.zeros(rows), *(seen.labels[name].codes for name in named.independent)])[0]
+    return distinct_rows([np.zeros(rows), *(seen.labels[name].codes for name in terms.independent)])[0]
 
 
-def _constraints(wanted: Wanted, attributes: tuple[str, ...], decision: Any) -> Constraints:
-    capacity = float(decision.mean()) if wanted.capacity == "status quo" else wanted.capacity
-    return Constraints(
+def _constraints(terms: Terms, decision: Any) -> Constraints:
+    """The constraints with a capacity in numbers."""
+    asked = terms.constraints.capacity
+    capacity = float(decision.mean()) if asked == "status quo" else asked
+    return replace(
+        terms.constraints,
         capacity=None if capacity is None else float(capacity),
-        blind=wanted.blind,
-        banned=wanted.banned,
-        group_attributes=attributes,
-        monotone={name: int(sign) for name, sign in wanted.monotone.items()},
-        permissible=wanted.permissible,
+        group_attributes=terms.attributes,
+        permissible=terms.request.permissible,
     )
 
 
 def _inputs(
-    audit: Audit, named: Named, members: _Members, *, blind: bool
+    audit: Audit, terms: Terms, members: _Members, *, blind: bool
 ) -> tuple[Inputs, NDArray[np.int64]]:
     """What rules may look at, and which feature each column of the matrix stands for."""
     group = None if blind else members.group
-    fixed = {name: members.rows.columns[name] for name in named.fixed}
-    fixed.update((rule.name, _scores(audit, rule, members.rows.n)) for rule in named.rules)
+    fixed = {name: members.rows.columns[name] for name in terms.columns}
+    fixed.update((rule.name, _scores(audit, rule, members.rows.n)) for rule in terms.rules)
     inputs = Inputs(np.empty((members.rows.n, 0)), (), None, None, group, fixed)
     feature_of = np.zeros(0, dtype=np.int64)
-    if named.features:
-        design = audit.design(named.features, who=WHO)
-        frame = audit.features_frame(named.features, who=WHO)
+    if terms.features:
+        design = audit.design(terms.features, who=WHO)
+        frame = audit.features_frame(terms.features, who=WHO)
         inputs = replace(inputs, matrix=design.matrix, names=tuple(design.names), source=frame)
         feature_of = design.feature_of.astype(np.int64)
     return inputs.part(members.inside), feature_of
@@ -369,11 +370,13 @@ def _missing_features(contest: Contest) -> list[Note]:
 
 
 def _notes(
-    audit: Audit, wanted: Wanted, named: Named, members: _Members, contest: Contest, told: Sequence[Note]
+    audit: Audit, terms: Terms, members: _Members, contest: Contest, told: Sequence[Note]
 ) -> list[Note]:
     """What was left out, what was told of the candidates, and what is taken on trust."""
-    banned = ", ".join(name for name in audit.features if name in wanted.banned)
-    of_groups = ", ".join(name for name in audit.features if name in named.attributes and wanted.blind)
+    banned = ", ".join(name for name in audit.features if name in terms.constraints.banned)
+    of_groups = ", ".join(
+        name for name in audit.features if name in terms.attributes and terms.constraints.blind
+    )
     outside = members.rows.n - members.inside.size
     notes = []
     if banned:
@@ -384,8 +387,8 @@ def _notes(
         text = f"{outside:,} of {members.rows.n:,} rows are in none of the groups and were left out."
         notes.append(Note("outside-groups", text, outside))
     notes += [*told, *_missing_features(contest)]
-    if named.brought:
-        what = "columns" if named.fixed else "rules"
-        text = f"The {what} {', '.join(named.brought)} are taken as not fitted on these rows."
+    if terms.brought:
+        what = "columns" if terms.columns else "rules"
+        text = f"The {what} {', '.join(terms.brought)} are taken as not fitted on these rows."
         notes.append(Note("fitted-elsewhere", text))
     return notes

@@ -12,17 +12,9 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
-from fairtrial._improve.candidates.contest import Contest, OneRule
-from fairtrial._improve.candidates.rules import (
-    Floats,
-    Index,
-    Inputs,
-    Reading,
-    Rule,
-    capacity_threshold,
-    refusal,
-)
-from fairtrial._improve.candidates.scorers import ColumnScore, ModelScore, OwnFunction
+from fairtrial._improve.contest import Contest, OneRule
+from fairtrial._improve.rules import Floats, Index, Inputs, Reading, Rule, capacity_threshold, refusal
+from fairtrial._improve.scorers import ColumnScore, ModelScore, OwnFunction
 from fairtrial._work.sameness import sameness
 
 LARGEST_SEED = 2**31 - 1

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._improve.candidates.contest import Contest
-from fairtrial._improve.candidates.utilities import Revenue, Worth, evaluate
-from fairtrial._improve.payoff import Payoff
+from fairtrial._improve.arguments import Payoff
+from fairtrial._improve.contest import Contest
+from fairtrial._improve.result import ImproveResult
 from fairtrial._improve.splits import TestedSplits, gaps
+from fairtrial._improve.terms import Terms
+from fairtrial._improve.worth import Revenue, Worth, evaluate
 from fairtrial._results.column import defined_or, undefined
 
 NOBODY = "nobody to average"
@@ -20,7 +22,7 @@ NOBODY = "nobody to average"
 def estimates_of(tested: TestedSplits, contest: Contest) -> tuple[dict[str, Any], ...]:
     """One row per split for each accuracy level and each fairness gap."""
     rows: list[dict[str, Any]] = []
-    for k in range(tested.settings.splits):
+    for k in range(tested.request.tests):
         common = {"split": k + 1, "candidate": tested.chosen(k), "p_split": tested.p_values[k]}
         rows += [{**common, **row} for row in _accuracy_rows(tested, contest, k)]
         rows += [{**common, **row} for row in _fairness_rows(tested, contest, k)]
@@ -89,4 +91,45 @@ def _test(tested: TestedSplits, k: int, which: list[int]) -> dict[str, Any]:
         "standard_error": defined_or(float(tested.arrays["error"][k, weakest]), NOBODY),
         "p_value": p_value if enough else undefined("fewer than 10 people behind a level"),
         "p_delta_method": undefined("no spread") if math.isnan(delta) else delta,
+    }
+
+
+# -- The card of a rule to take away: where it comes from, what was shown of it, and its limits.
+REFITTED = (
+    "This rule was fitted on all rows after the test. What was tested are the rules that the same search fitted on "
+    "part of them; the levels expected of this one are theirs."
+)
+
+
+def card_of(result: ImproveResult, terms: Terms, contest: Contest) -> dict[str, Any]:
+    """Where a rule comes from, what was shown of it, and its limits."""
+    from fairtrial import __version__
+
+    details, permissible = result.details, contest.constraints.permissible
+    return {
+        "rule": details["refit"]["candidate"],
+        "threshold": details["refit"]["threshold"],
+        "shown": result.rejected,
+        "verdict": result.verdict.text,
+        "null": result.null,
+        "p_value": details["p_value"],
+        "alpha": details["alpha"],
+        "rows": details["rows"],
+        "data": result.provenance["data"],
+        "roles": dict(result.provenance["roles"]),
+        "constraints": {
+            **terms.constraints.to_dict(),
+            **({} if terms.independent is None else {"independent_given": list(terms.independent)}),
+            **({} if permissible is None else {"permissible": getattr(permissible, "__name__", None)}),
+        },
+        "checks": details["search_checks"],
+        "expected_levels": details["refit"]["expected_levels"],
+        "changes": details["refit"]["changes"],
+        "limits": [
+            *([] if details["all_rows"] else [REFITTED]),
+            *result.assumptions,
+            *(note.text for note in result.notes),
+        ],
+        "seed": result.provenance["seed"],
+        "fairtrial": __version__,
     }

@@ -1,1 +1,0 @@
-"""Tests of an improvement, splits, exact search."""
