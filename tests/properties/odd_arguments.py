@@ -34,7 +34,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "scan_all": {"metric": "fpr", "by": "g", "features": ["level"], "permutations": 19, "sequential": False},
     "transport": {"metric": "equal_opportunity", "by": "g"},
     "explain": {"metric": "selection_rate", "by": "g", "features": ["level"], "model": "tree"},
-    "compare": {},
     "improve": {
         "by": "g", "candidates": {"fixed": "d2"}, "splits": 2, "bootstrap": 100,
     },
@@ -91,8 +90,6 @@ def _call(name: str, argument: str, value: Any, folder: Path) -> list[str]:
         state = folder / "state.jsonl"
         state.unlink(missing_ok=True)
         given["state"] = str(state)
-    if name == "compare":
-        given |= {"explanation": explained(), "other": explained()}
     result = function(**{**given, argument: value})
     return [] if fairtrial.read_result(result.to_dict()).to_dict() == result.to_dict() else ["no round-trip"]
 
@@ -109,8 +106,3 @@ def people() -> pd.DataFrame:
         "age": random.integers(18, 80, size), "week": np.sort(random.integers(0, 10, size)), "y": outcome,
         "s": score, "d": (score >= 0.5).astype(int), "d2": (score + 0.05 * (group != "A") >= 0.5).astype(int),
     })  # fmt: skip
-
-
-@cache
-def explained() -> Any:
-    return fairtrial.explain(fairtrial.Audit(people(), **ROLES), **CALLS["explain"])

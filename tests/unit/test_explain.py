@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import partial
 from itertools import combinations
 
@@ -667,6 +668,12 @@ def test_compare_is_paired_and_its_error_is_the_bootstraps(frame, audit):
 
 def test_compare_refuses_what_is_not_comparable(frame, audit):
     one = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent")
+    for odd in (None, math.nan, math.inf, -1, 0, 1, 95, "95%", True, [0.9], {}, 1j, b"x"):
+        with pytest.raises(InputError, match="'confidence_level' must be a number between 0 and 1"):
+            one.compare(one, confidence_level=odd)
+    for odd in (None, 3, [], {}, "x", np.zeros(3)):
+        with pytest.raises(InputError, match="'other' must be a result of explain"):
+            one.compare(odd)
     other = explain(audit, "fpr", coalitions=rule(frame), sensitive="absent")
     with pytest.raises(InputError, match="same metric"):
         one.compare(other)
