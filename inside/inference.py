@@ -2,12 +2,12 @@
 
 import fairtrial._inference.joint
 import fairtrial._inference.rates.areas
-from fairtrial._compare.measure.rates import linear_to_highest as linear_to_highest
-from fairtrial._compare.tabulate.decisions import exact_p as exact_p
-from fairtrial._compare.tabulate.decisions import given_margins as given_margins
-from fairtrial._compare.tabulate.decisions import odds_limits as odds_limits
-from fairtrial._compare.tabulate.decisions import odds_ratio as odds_ratio
-from fairtrial._compare.tabulate.decisions import pooled as pooled
+from fairtrial._compare.decision_tables import exact_p as exact_p
+from fairtrial._compare.decision_tables import given_margins as given_margins
+from fairtrial._compare.decision_tables import odds_limits as odds_limits
+from fairtrial._compare.decision_tables import odds_ratio as odds_ratio
+from fairtrial._compare.decision_tables import pooled as pooled
+from fairtrial._compare.rates import linear_to_highest as linear_to_highest
 from fairtrial._inference.bounds import BoundedGaps as BoundedGaps
 from fairtrial._inference.bounds import bounded as bounded
 from fairtrial._inference.compare.choose_gaps import make_gaps as make_gaps

@@ -10,10 +10,9 @@ import numpy as np
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells
-from fairtrial._compare.atom_codes import atom_of_rows
-from fairtrial._compare.inference_asked import Inference, refuse_ways
+from fairtrial._compare.request import Inference, refuse_ways
 from fairtrial._compare.sorted_groups import Estimate
-from fairtrial._compare.weighted_rows import WeightedRows
+from fairtrial._compare.weights import WeightedRows, atom_of_rows
 from fairtrial._errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
 from fairtrial._inference.bounds import bounded
 from fairtrial._inference.compare.choose_gaps import make_gaps

@@ -12,12 +12,9 @@ from fairtrial._audit.cells import Cells, Rows
 from fairtrial._audit.groups import by_attributes, check_target_columns, compared_groups
 from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.compared_rows import plain_gaps, weighted_gaps, worked_out
-from fairtrial._compare.inference_asked import Inference
-from fairtrial._compare.known_outcomes import left_out_details, refuse_selective
-from fairtrial._compare.model_adjusted import adjust_by_model
-from fairtrial._compare.outcome_bounds import bound_gaps, bounds_note, find_unknown
-from fairtrial._compare.paired_rows import PairedRows, paired_gaps
-from fairtrial._compare.probable_bounds import find_probable, probable_bounds
+from fairtrial._compare.pairs import PairedRows, paired_gaps
+from fairtrial._compare.probable_groups import find_probable, probable_bounds
+from fairtrial._compare.request import Inference
 from fairtrial._compare.scales import refuse_ratio_of_means
 from fairtrial._compare.sorted_groups import (
     Estimate,
@@ -29,8 +26,9 @@ from fairtrial._compare.sorted_groups import (
     target_cells,
     with_target,
 )
-from fairtrial._compare.weighted_rows import WeightedRows
-from fairtrial._compare.within import Within, adjust, refuse_within, within_columns
+from fairtrial._compare.strata import Within, adjust, adjust_by_model, refuse_within, within_columns
+from fairtrial._compare.unknown_outcomes import bound_gaps, bounds_note, find_unknown
+from fairtrial._compare.weights import WeightedRows
 from fairtrial._errors import Fault, InputError, Named, Note, Words
 from fairtrial._inference.compare.end_gaps import EndGaps
 from fairtrial._inference.compare.gaps import Gaps
@@ -55,6 +53,7 @@ from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import no_gap
 from fairtrial._inference.simultaneous import bonferroni_level, simultaneous_level
 from fairtrial._inference.ways import Scale
+from fairtrial._method.known_outcomes import left_out_details, refuse_selective
 from fairtrial._metrics.groups import Group, Target
 from fairtrial._metrics.harm import Effect, effect_of, harmed_side
 from fairtrial._metrics.metric import Direction, Metric

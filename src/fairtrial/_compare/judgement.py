@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._compare.between_ends import is_open, range_cells, range_sentence
+from fairtrial._compare.columns import DESCRIBED, FAVOURED, TOO_FEW
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.labels_needed import LabelsNeeded, labels_needed, needed_cell, needed_words
 from fairtrial._compare.needed import Needed, find_needed, hint_words
-from fairtrial._compare.outcome_bounds import OutcomeBounds
 from fairtrial._compare.scales import band_p_values, ratio_cells
-from fairtrial._compare.states import DESCRIBED, FAVOURED, TOO_FEW
-from fairtrial._compare.within import adjusted_cells
+from fairtrial._compare.strata import adjusted_cells
+from fairtrial._compare.unknown_outcomes import (
+    LabelsNeeded,
+    OutcomeBounds,
+    labels_needed,
+    needed_cell,
+    needed_words,
+)
 from fairtrial._compare.words import band_words, groups_words, number_words, sentence, unit_of
 from fairtrial._inference.compare.end_gaps import EndGaps
 from fairtrial._inference.compare.gaps import Gaps

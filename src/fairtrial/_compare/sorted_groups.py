@@ -12,11 +12,10 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells
 from fairtrial._audit.groups import check_target
 from fairtrial._audit.unknown_outcomes import OutcomeCells
-from fairtrial._compare.atom_codes import atom_of_rows
-from fairtrial._compare.paired_rows import PairedRows, paired_rows
-from fairtrial._compare.probable_bounds import ProbableCells
-from fairtrial._compare.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
-from fairtrial._compare.weighted_rows import WeightedRows, weighted_rows
+from fairtrial._compare.columns import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
+from fairtrial._compare.pairs import PairedRows, paired_rows
+from fairtrial._compare.probable_groups import ProbableCells
+from fairtrial._compare.weights import WeightedRows, atom_of_rows, weighted_rows
 from fairtrial._errors import Fault, InputError
 from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, Membership
 from fairtrial._inference.evidence.members import Lattice, Members

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.known_outcomes import left_out_notes
 from fairtrial._compare.scales import find_ratio_band
 from fairtrial._compare.sorted_groups import Estimate
-from fairtrial._compare.within import within_notes
+from fairtrial._compare.strata import within_notes
 from fairtrial._errors import Example, Fault, InputError, Note, Words, notes_where
 from fairtrial._inference.bounds import ROWS_RULE, SKEWNESS_RULE, SUMS_RULE, BoundedGaps
 from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.rates.binary_gaps import FEW_EVENTS
+from fairtrial._method.known_outcomes import left_out_notes
 from fairtrial._metrics.metric import Metric
 
 BAND = Words("must be a number or two numbers, low and high, such as {}", Example([-0.02, 0.05]))

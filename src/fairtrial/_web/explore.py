@@ -18,8 +18,8 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.counted import Counted, count_alike
 from fairtrial._audit.kept_cells import KeptCells
 from fairtrial._audit.source import Source
-from fairtrial._compare.certify.method import certify
-from fairtrial._compare.measure.method import measure
+from fairtrial._compare.certify import certify
+from fairtrial._compare.measure import measure
 from fairtrial._errors import FairtrialWarning
 from fairtrial._metrics.table import METRICS
 from fairtrial._metrics.values import Role

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Coded
-from fairtrial._compare.known_outcomes import selective_labels
 from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Set, Words
 from fairtrial._improve.arguments import Wanted
 from fairtrial._improve.candidates.rules import Floats
 from fairtrial._improve.candidates.utilities import Area, Observed, Revenue, Worth
 from fairtrial._improve.payoff import Payoff
 from fairtrial._inference.numeric.cell_bootstrap import distinct_rows
+from fairtrial._method.known_outcomes import selective_labels
 
 WHO = "improve"
 
