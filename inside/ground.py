@@ -23,6 +23,7 @@ from fairtrial._options import Argument as Argument
 from fairtrial._options import Option as Option
 from fairtrial._options import arguments_of as arguments_of
 from fairtrial._options import checked as checked
+from fairtrial._options import recorded as recorded
 from fairtrial._options.texts import cuts as cuts
 from fairtrial._work import FileStore as FileStore
 from fairtrial._work import MemoryStore as MemoryStore

@@ -1,4 +1,5 @@
 # The public names: what `fairtrial.X` finds, on first use (see __init__.py), and what type checkers see.
+from . import papers as papers
 from ._audit.audit import Audit as Audit
 from ._compare.certify import certify as certify
 from ._compare.flag import flag as flag

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -314,4 +315,25 @@ def _typed(words: list[str]) -> Any:
         name: [line.rstrip() for line in text.replace(scratch, "<scratch>").splitlines()]
         for name, text in shown.items()
     }
-    return {"code": code, **{name: "\n".join(text) for name, text in lines.items()}}
+    told: dict[str, Any] = {name: "\n".join(text) for name, text in lines.items()}
+    return {"code": code, **told, **({"out": help_page(told["out"])} if "--help" in words else {})}
+
+
+def help_page(text: str) -> dict[str, Any]:
+    """A help page by its sections and their names, without widths: a new option is one place more."""
+    heads: list[str] = []
+    sections: dict[str, dict[str, str]] = {}
+    entries, name = {}, ""
+    for line in text.splitlines():
+        if section := re.fullmatch(r"(\w+):", line):
+            entries = sections[section[1]] = {}
+        elif not sections:
+            heads.append(line)
+        elif entry := re.fullmatch(r"  ((?:-\S+, )?\S+)(.*)", line):
+            name, entries[entry[1]] = entry[1], entry[2].strip()
+        elif line:
+            entries[name] += line.strip() if entries[name].endswith("-") else f" {line.strip()}"
+    told = {
+        title: {one: " ".join(words.split()) for one, words in of.items()} for title, of in sections.items()
+    }
+    return {"head": " ".join(" ".join(heads).split()), **told}

@@ -1,8 +1,10 @@
-"""Compares the tree that is imported with the packed snapshot.
+"""Compares the tree that is imported with the kept records, which are read through renames.toml.
 
 python tests/snapshot/compare.py [--only PREFIX] [--fast] [--spark] [--times] [--show N]
 Whole numbers, texts, states and faults must be equal; reals to 1e-12 of max(1, |x|), p-values also to 1e-6 of
-themselves. Ends with status 1 when anything differs. Meant so? Say it in moved.md, then run take.py --only that part.
+themselves. Options that stand at their default, and places of a row that hold nothing, are not looked at. Ends with
+status 1 when anything differs. Only called otherwise? Say it in renames.toml. Meant so? Say it in moved.md, then run
+take.py --only that part.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +25,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path[:0] = [str(folder) for folder in Path(__file__).resolve().parents[1:3]]
 
-from snapshot.record import SEPARATOR, Flat, unpack
+from snapshot.kept import SEPARATOR, Flat, read
+from snapshot.renames import Renames, read_renames
 from snapshot.take import chosen_cases, options, run_cases, show_times
 
 # Other releases of solvers and root finders differ in later digits: `make test-lowest` asks for fewer of them.
@@ -130,24 +134,36 @@ def _unpadded(text: str) -> str:
 
 
 def compare(
-    only: str = "", fast: bool = False, spark: bool = False, times: dict[str, float] | None = None
+    only: str = "",
+    fast: bool = False,
+    spark: bool = False,
+    times: dict[str, float] | None = None,
+    renames: Renames | None = None,
 ) -> list[Difference]:
-    """Runs the cases and lists what differs from the packed file."""
-    packed = unpack()
-    cases = chosen_cases(only, fast, spark)
+    """Runs the cases and lists what differs from the kept records."""
+    kept, renames = _kept(), renames or read_renames()
+    cases, was = chosen_cases(only, fast, spark), renames.cases(kept)
     if not cases:
         return [Difference(only, "the case", ABSENT, "no case has such a name")]
     found: list[Difference] = []
     for case in cases:
-        if case.name not in packed:
+        if case.name in was:
+            new = run_cases([case], times)[case.name]
+            for old in was[case.name]:
+                listed = differences(case.name, renames.record(old, kept[old]), new)
+                found += [
+                    one for one in listed if one.old is not ABSENT or not renames.adds(case.name, one.path)
+                ]
+        elif not renames.adds(case.name):
             found.append(Difference(case.name, "the case", ABSENT, "not in the snapshot: run take.py --only"))
-            continue
-        found += differences(case.name, packed[case.name], run_cases([case], times)[case.name])
     asked = {case.name for case in chosen_cases(only, False, True)}
-    for name in packed:
+    for name in was:
         if name.startswith(only) and name not in asked and not fast:
             found.append(Difference(name, "the case", "in the snapshot", ABSENT))
     return found
+
+
+_kept = cache(read)
 
 
 def report(found: Sequence[Difference], show: int = 4, most: int = 40) -> str:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import lzma
+import re
 import warnings
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from inside.ground import recorded
+from inside.methods import declared_methods
 from snapshot import inputs
 from snapshot.case import Case
+from snapshot.kept import SEPARATOR, Flat
 
-Flat = dict[str, Any]
-PACKED = Path(__file__).with_name("numbers.json.xz")
 # what differs from run to run or from machine to machine and says nothing about the numbers
 LEFT_OUT = {
     "versions",
@@ -30,7 +31,8 @@ LEFT_OUT = {
     "digest",
 }
 LONG = 40  # a longer list of plain numbers is kept as its size, sums and some of its members
-SEPARATOR = "/"
+ARGUMENT = re.compile(r"(.*)provenance/((?:other/)?arguments(?:/explanation)?)/([^/]+)(.*)")
+TAKES = re.compile(r"(?<=It takes: )[\w, ]+(?=\.)")
 
 
 def take(case: Case) -> Flat:
@@ -46,7 +48,41 @@ def take(case: Case) -> Flat:
         content = {**(content if isinstance(content, dict) else {"value": content}), "warnings": told}
     if not isinstance(content, dict):
         content = {"value": content}
-    return {SEPARATOR.join(path): value for path, value in _flatten(content, ())}
+    return tidy({SEPARATOR.join(path): value for path, value in _flatten(content, ())})
+
+
+def tidy(flat: Flat) -> Flat:
+    """The record without what says nothing: places of a mapping that hold none, and options at their default.
+
+    So a new option with a default, and a new column that is empty unless asked for, change no case.
+    """
+    found = {}
+    for path, value in flat.items():
+        if value is not None or path.split(SEPARATOR)[-1].isdigit():
+            found[path] = value
+    given: dict[tuple[str, ...], Flat] = {}
+    for path, value in found.items():
+        if place := ARGUMENT.fullmatch(path):
+            given.setdefault(place.groups()[:3], {})[place[4]] = value
+    for (whole, where, name), value in given.items():
+        method = "explain" if "/" in where else str(found.get(f"{whole}kind"))
+        if value == _defaults(method).get(name):
+            for inner in value:
+                del found[f"{whole}provenance/{where}/{name}{inner}"]
+    return found
+
+
+@cache
+def _defaults(method: str) -> dict[str, Flat]:
+    """What an option of the method is recorded as where it stands at its default."""
+    known = declared_methods()
+    options = [option for option in known[method].arguments if not option.required] if method in known else []
+    return {
+        option.name: {
+            SEPARATOR.join(path): value for path, value in _flatten(recorded(option.default), ("",))
+        }
+        for option in options
+    }
 
 
 def _error(error: Exception) -> dict[str, Any]:
@@ -56,8 +92,15 @@ def _error(error: Exception) -> dict[str, Any]:
     return {
         "error": type(error).__name__,
         "who": _clean(str(who)),
-        "faults": [_clean(str(f)) for f in faults],
+        **takes([_clean(str(f)) for f in faults]),
     }
+
+
+def takes(faults: list[str]) -> dict[str, Any]:
+    """Faults, and apart from them each name that is listed as one that could have been given."""
+    listed = [name for fault in faults for found in TAKES.finditer(fault) for name in found[0].split(", ")]
+    content: dict[str, Any] = {"faults": [TAKES.sub("…", fault) for fault in faults]}
+    return {**content, "takes": dict.fromkeys(listed, True)} if listed else content
 
 
 def plain(content: Any) -> Any:
@@ -178,24 +221,3 @@ def _short(value: float) -> float:
     if size >= 1 or value == 0 or value != value or size == float("inf"):
         return float(f"{value:.14g}")
     return float(f"{value:.9g}") if size < 1e-6 else round(value, 14)
-
-
-# -- the packed file -------------------------------------------------------------------------------------------------
-def pack(records: Mapping[str, Flat], path: Path = PACKED) -> None:
-    """Paths that follow each other in the same way in many cases are written once."""
-    shapes: dict[tuple[str, ...], int] = {}
-    cases = {}
-    for name in sorted(records):
-        shape = tuple(records[name])
-        cases[name] = [shapes.setdefault(shape, len(shapes)), list(records[name].values())]
-    text = json.dumps({"shapes": [list(shape) for shape in shapes], "cases": cases}, separators=(",", ":"))
-    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
-
-
-def unpack(path: Path = PACKED) -> dict[str, Flat]:
-    content = json.loads(lzma.decompress(path.read_bytes()))
-    shapes = content["shapes"]
-    return {
-        name: dict(zip(shapes[shape], values, strict=True))
-        for name, (shape, values) in content["cases"].items()
-    }

@@ -1,7 +1,9 @@
-"""Takes the snapshot: runs the cases on the tree that is imported and writes the packed file.
+"""Takes the snapshot: runs the cases on the tree that is imported and writes the kept records.
 
-python tests/snapshot/take.py [--only PREFIX] [--fast] [--spark] [--out FILE] [--times]
-A part (--only, --fast, or without --spark) replaces its own cases in the file and leaves the others as they are.
+python tests/snapshot/take.py [--only PREFIX] [--fast] [--spark] [--out FOLDER] [--times]
+A part (--only, --fast, or without --spark) replaces its own cases and leaves the others as they are.
+python tests/snapshot/take.py --rename
+Runs nothing: writes the kept records by the new names of renames.toml, and empties that table.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path[:0] = [str(folder) for folder in Path(__file__).resolve().parents[1:3]]
 
 from snapshot.case import Case
 from snapshot.cases import all_cases
-from snapshot.record import PACKED, Flat, pack, take, unpack
+from snapshot.kept import FOLDER, Flat, read, write
+from snapshot.record import take
+from snapshot.renames import TABLE, empty, read_renames
 
 
 def chosen_cases(only: str = "", fast: bool = False, spark: bool = False) -> list[Case]:
@@ -62,26 +66,46 @@ def show_times(times: dict[str, float]) -> None:
         print(f"{seconds:7.2f} s  {name[:140]}")
 
 
+def rename(folder: Path = FOLDER, table: Path = TABLE) -> None:
+    """The kept records by their new names; of two that have become one, the first."""
+    kept, renames = read(folder), read_renames(table)
+    records = {new: renames.record(old[0], kept[old[0]]) for new, old in renames.cases(kept).items()}
+    print(
+        f"{len(kept)} cases kept as {len(records)}, {write(records, folder):,} bytes; {table.name} is empty"
+    )
+    empty(table)
+
+
 def main() -> None:
     parser = options("Take the snapshot of all numbers.")
-    parser.add_argument("--out", type=Path, default=PACKED, help="where to write it")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="where to write it")
+    parser.add_argument(
+        "--rename", action="store_true", help="only write the kept records by their new names"
+    )
     given = parser.parse_args()
+    if given.rename:
+        rename(given.out)
+        return
+    if read_renames():
+        sys.exit(
+            "renames.toml is not empty: the other cases would keep their old names. First: take.py --rename"
+        )
     times: dict[str, float] = {}
     clock = time.perf_counter()
     cases = chosen_cases(given.only, given.fast, given.spark)
     records = run_cases(cases, times)
-    kept = unpack(given.out) if given.out.exists() else {}
+    kept = read(given.out)
     known = {case.name: case for case in all_cases()}
     whole = not given.only and not given.fast
     kept = {name: flat for name, flat in kept.items() if name in known and (not whole or known[name].spark)}
-    pack(kept | records, given.out)
+    size = write(kept | records, given.out)
     values = [value for flat in records.values() for value in flat.values()]
     numbers = sum(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     faults = sum("faults/0" in flat for flat in records.values())
     odd = [name for name, flat in records.items() if "error" in flat and "faults/0" not in flat]
     print(
         f"{len(records)} cases ({faults} refused), {numbers:,} numbers, {len(values):,} values, "
-        f"{given.out.stat().st_size:,} bytes, {time.perf_counter() - clock:.0f} s"
+        f"{size:,} bytes, {time.perf_counter() - clock:.0f} s"
     )
     for name in odd:
         print(f"not a fault of the package's own: {name}: {records[name]}")

@@ -223,6 +223,57 @@ def test_forms_and_docs(headcount: ModuleType) -> None:
     )
 
 
+@pytest.fixture
+def of_a_paper(tmp_path: Path) -> Iterator[None]:
+    """The same method, declared as a paper's own."""
+    source = SOURCE.replace(
+        'kind: ClassVar[str] = "headcount"', 'kind: ClassVar[str] = "papers.census.headcount"'
+    )
+    source = source.replace('shows="disparity",', 'shows=None, paper="census",')
+    path = tmp_path / "census_method.py"
+    path.write_text(source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("census_method", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["census_method"] = module
+    spec.loader.exec_module(module)
+    yield
+    del declaration._DECLARED["papers.census.headcount"], sys.modules["census_method"]
+
+
+def test_a_papers_own_method_stands_apart(of_a_paper: None, people: Path, typed: Any) -> None:
+    assert "papers.census.headcount" not in declaration.declared_methods()
+    code, said, _ = typed("papers", "census", "headcount", str(people), "--by", "race", "--fewest", "5")
+    assert code == 0
+    assert "3 groups were counted" in said
+    code, _, fault = typed("papers", "census", "headcount", str(people), "--by", "race", "--fewest", "2000")
+    assert code == 2
+    assert "--fewest is too many" in fault
+    assert "census" in typed("papers", "--help")[1]
+    assert "headcount" in typed("papers", "census", "--help")[1]
+
+
+@pytest.mark.parametrize("place", ["papers.census", "papers.census.headcount"])
+def test_a_papers_section_carries_no_verdict(
+    of_a_paper: None, people: Path, tmp_path: Path, place: str
+) -> None:
+    spec = tmp_path / "audit.toml"
+    spec.write_text(
+        f'[data]\nsource = "{people.name}"\ndecision = "hired"\ngroups = ["race"]\n\n[{place}]\nfewest = 5\n'
+    )
+    trial = run(spec, out=tmp_path / "out")
+    content = load_results(tmp_path / "out")
+    assert [section["id"] for section in content["sections"]] == ["papers_census_headcount"]
+    assert content["sections"][0]["status"] == "done"
+    assert trial.family == ()
+    report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "How many people are in each group?" in report
+    spec.write_text(spec.read_text().replace(place, "papers.cenus"))
+    with pytest.raises(fairtrial.InputError, match="Did you mean 'census'"):
+        run(spec)
+
+
 def test_it_is_gone_again() -> None:
     assert "headcount" not in declaration.declared_methods()
     with pytest.raises(fairtrial.InputError, match="there is no method 'headcount'"):

@@ -20,8 +20,9 @@ from fairtrial._results.result import Result, check_content
 P = ParamSpec("P")
 R = TypeVar("R", bound=Result)
 # What a small p-value of the method says in a trial: that people are treated unequally, that a better rule exists,
-# that something carries the gap, or nothing, because certificates need no correction.
-Shows = Literal["disparity", "alternative", "carrier", "certificate"]
+# that something carries the gap, nothing, because certificates need no correction, or nothing that a trial may say,
+# because a paper's own method is not the valid one.
+Shows = Literal["disparity", "alternative", "carrier", "certificate", "paper"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class Method:
     Parameters
     ----------
     name : str
-        The public function's name, the command and the section of the audit file.
+        The public function's name, the command and the section of the audit file; of a paper's own method its path,
+        such as papers.elfa.certify.
     question : str
         What it asks, in words.
     short : str
@@ -118,6 +120,11 @@ class Method:
         return self.question if favourable is not None else self.neutral or self.question
 
     @property
+    def paper(self) -> str:
+        """The room of the paper whose own method it is; empty for a question of the product."""
+        return self.name.split(".")[1] if "." in self.name else ""
+
+    @property
     def arguments(self) -> tuple[Argument, ...]:
         """The declared options, without the audit."""
         return arguments_of(self.function)
@@ -154,12 +161,13 @@ _DECLARED: dict[str, Method] = {}
 def method(
     *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
     variant_of: str = "", complete_rows: bool = True, evidence: tuple[str, ...] = (), refusal: str = "",
-    of_groups: bool = False, not_published: str = BY_MORE, cost: Cost = A_SECOND, neutral: str = "",
+    of_groups: bool = False, not_published: str = BY_MORE, cost: Cost = A_SECOND, neutral: str = "", paper: str = "",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
     """Declare a function as a method: its arguments are checked, and every front end finds it.
 
     One that uses only `complete_rows` is refused where dropping the others would leave other people than those audited.
-    `refusal` says why it does not honour weights or units, where it does not.
+    `refusal` says why it does not honour weights or units, where it does not. A `paper` names the room in
+    `fairtrial.papers` whose own method it is: then it shows nothing in a trial, and its name begins with that room's.
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -174,8 +182,9 @@ def method(
             bound.apply_defaults()
             return _with_arguments(answer, function, bound.arguments)
 
-        _DECLARED[function.__name__] = Method(
-            name=function.__name__, question=question, short=short, help=help, order=order, shows=shows,
+        name = f"papers.{paper}.{function.__name__}" if paper else function.__name__
+        _DECLARED[name] = Method(
+            name=name, question=question, short=short, help=help, order=order, shows="paper" if paper else shows,
             function=public, result=result, no_command=no_command, variant_of=variant_of, evidence=evidence,
             of_groups=of_groups, not_published=not_published, cost=cost, neutral=neutral,
         )  # fmt: skip
@@ -228,15 +237,29 @@ def _import_methods() -> None:
         import_module(".".join(["fairtrial", *path.relative_to(package).with_suffix("").parts]))
 
 
-def declared_methods() -> dict[str, Method]:
-    """Every declared method by name, in the order of a trial."""
+def all_methods() -> dict[str, Method]:
+    """Every declared method by name, the papers' own too, in the order of a trial."""
     _import_methods()
     return {found.name: found for found in sorted(_DECLARED.values(), key=lambda found: found.order)}
 
 
+def declared_methods() -> dict[str, Method]:
+    """Every question of the product by name, in the order of a trial."""
+    return {name: found for name, found in all_methods().items() if not found.paper}
+
+
+def paper_methods() -> dict[str, dict[str, Method]]:
+    """The papers' own methods: by the paper's room, then by the function's name."""
+    found: dict[str, dict[str, Method]] = {}
+    for name, method in sorted(all_methods().items()):
+        if method.paper:
+            found.setdefault(method.paper, {})[name.split(".")[-1]] = method
+    return found
+
+
 def find_method(name: str) -> Method:
     """One method by name."""
-    methods = declared_methods()
+    methods = all_methods()
     if name not in methods:
         raise InputError(
             "fairtrial", Fault("", f"there is no method {name!r}", hint=did_you_mean(name, methods))
@@ -262,6 +285,6 @@ def read_result(content: Any) -> Result:
     Result
         Of the class that its method returns.
     """
-    kinds = {found.result.kind: found.result for found in declared_methods().values()}
+    kinds = {found.result.kind: found.result for found in all_methods().values()}
     check_content("read_result", content, kinds)
     return kinds[content["kind"]].from_dict(content)

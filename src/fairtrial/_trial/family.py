@@ -12,7 +12,7 @@ from typing import Any
 
 from fairtrial._compare.words import place_words
 from fairtrial._inference.multiplicity import Dependence, holm, max_t
-from fairtrial._method.declaration import Shows, declared_methods
+from fairtrial._method.declaration import Shows, find_method
 from fairtrial._metrics.table import METRICS
 from fairtrial._results.claims import Claim, claimed_rows
 from fairtrial._results.column import Primary, Tone, Verdict
@@ -62,13 +62,13 @@ def favourable_of(spec: Mapping[str, Any]) -> object:
 
 def shows(kind: str) -> Shows | None:
     """What small p-values of a method say: that people are treated unequally, what carries it, what could be better."""
-    return declared_methods()[kind].shows
+    return find_method(kind).shows
 
 
 def primaries(results: Iterable[tuple[str, Result]]) -> Iterator[tuple[str, Result, Primary]]:
-    """Every p-value that is corrected together with the others: all but those of certificates."""
+    """Every p-value that is corrected together with the others: all but those of certificates and of papers."""
     for section, result in results:
-        if shows(result.kind) != "certificate":
+        if shows(result.kind) not in ("certificate", "paper"):
             for primary in result.primary():
                 yield section, result, primary
 
@@ -99,6 +99,8 @@ def corrected_claims(
 
     `borne_out` holds section, metric and group of every finding that remains.
     """
+    if shows(result.kind) == "paper":
+        return []
     if shows(result.kind) == "certificate":
         return result.claims()
     rows = claimed_rows(result)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial._errors import Fault, InputError
-from fairtrial._method.declaration import declared_methods
+from fairtrial._method.declaration import all_methods
 
 SCHEMA = "fairtrial/_trial/2"
 NAME_OURS = "Name the results.json that `fairtrial run` wrote"
@@ -69,7 +69,7 @@ def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _check_names(who: str, content: Mapping[str, Any]) -> None:
     """Every test belongs to a section of the file, every section is there once and of a method that exists."""
-    known, sections = declared_methods(), [section["id"] for section in content["sections"]]
+    known, sections = all_methods(), [section["id"] for section in content["sections"]]
     twice = next((name for name in sections if sections.count(name) > 1), None)
     if twice is not None:
         raise InputError(who, Fault("", f"has the section {twice[:60]!r} more than once", cure=WRITE_ANEW))

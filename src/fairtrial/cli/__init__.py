@@ -24,6 +24,7 @@ from fairtrial._errors import (
     Speech,
     did_you_mean,
 )
+from fairtrial._method.declaration import Method, paper_methods
 from fairtrial.cli import apply, demo, diff, init, report, run, serve
 from fairtrial.cli.method_commands import Question, questions
 from fairtrial.cli.speech import CommandSpeech
@@ -40,6 +41,12 @@ OWN = {
 }
 
 
+PAPERS = "papers"
+PAPERS_HELP = (
+    "The five papers' own systems, with the papers' defaults; the other commands are the valid ones."
+)
+
+
 class Refused(FairtrialError):
     """Input that cannot be used, in the words of the command line."""
 
@@ -47,7 +54,7 @@ class Refused(FairtrialError):
 def command_help() -> dict[str, str]:
     """Every command with one line of help."""
     own = {name: _first_line(app.registered_commands[0].callback) for name, app in OWN.items()}
-    return {**own, **{name: method.help for name, method in questions().items()}}
+    return {**own, **{name: method.help for name, method in questions().items()}, PAPERS: PAPERS_HELP}
 
 
 def _first_line(command: Callable[..., Any] | None) -> str:
@@ -64,8 +71,10 @@ class Commands(TyperGroup):
         if cmd_name not in command_help():
             hint = did_you_mean(cmd_name, command_help()) or "`fairtrial --help` lists them."
             raise InputError("fairtrial", Fault("", f"there is no command {cmd_name!r}", hint=hint))
-        command = typer.main.get_command(OWN[cmd_name] if cmd_name in OWN else _application(cmd_name))
-        return plain(command, cmd_name)
+        if cmd_name == PAPERS:
+            return papers_group()
+        application = OWN[cmd_name] if cmd_name in OWN else _application(questions()[cmd_name])
+        return plain(typer.main.get_command(application), cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
@@ -79,18 +88,43 @@ class Commands(TyperGroup):
             raise Refused(error.said(self._speech(ctx, ctx.invoked_subcommand))) from error
 
     def _speech(self, ctx: Any, name: str | None) -> Speech:
-        if name is None or name not in command_help():
+        if name is None or name not in questions().keys() | OWN.keys():
             return PYTHON
         if name in OWN:
             return CommandSpeech((), {part.name: part.opts[0] for part in self.get_command(ctx, name).params})
         return Question.of(questions()[name]).speech
 
 
-def _application(name: str) -> typer.Typer:
+def _application(method: Method) -> typer.Typer:
     application = typer.Typer(add_completion=False)
-    method = questions()[name]
     application.command(help=method.help, cls=Sectioned)(Question.of(method).command())
     return application
+
+
+def papers_group() -> Any:
+    """`fairtrial papers elfa certify DATA …`: a group of groups, one for each paper."""
+    group = TyperGroup(name=PAPERS, help=PAPERS_HELP, no_args_is_help=True)
+    for paper, methods in paper_methods().items():
+        inner = TyperGroup(name=paper, help=f"The methods of fairtrial.papers.{paper}.", no_args_is_help=True)
+        for name, method in methods.items():
+            command = plain(typer.main.get_command(_application(method)), name)
+            command.callback = _worded(command.callback, Question.of(method).speech)
+            inner.add_command(command, name)
+        group.add_command(inner, paper)
+    group.rich_markup_mode = None
+    return group
+
+
+def _worded(command: Callable[..., Any], speech: Speech) -> Callable[..., Any]:
+    """The command, whose faults are said in the words of its own options."""
+
+    def worded(*args: Any, **values: Any) -> Any:
+        try:
+            return command(*args, **values)
+        except InputError as error:
+            raise Refused(error.said(speech)) from error
+
+    return worded
 
 
 program = typer.Typer(

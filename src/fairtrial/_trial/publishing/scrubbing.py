@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from fairtrial._method.declaration import declared_methods
+from fairtrial._method.declaration import all_methods, declared_methods
 from fairtrial._results.column import Column
 
 DIGITS = 3
@@ -51,6 +51,7 @@ def _asked(spec: Mapping[str, Any]) -> dict[str, Any]:
         asked["data"] = {**data, "source": _file_name(str(data["source"]))} if data.get("source") else data
     if isinstance(asked.get("run"), Mapping):
         asked["run"] = {name: value for name, value in asked["run"].items() if name != "parallel"}
+    asked.pop("papers", None)  # which are not published
     for name in declared_methods().keys() & asked.keys():
         listed = asked[name] if isinstance(asked[name], list) else [asked[name]]
         named = [_without_folders(name, one) if isinstance(one, Mapping) else one for one in listed]
@@ -60,7 +61,7 @@ def _asked(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_folders(method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments that name files by their names alone."""
-    paths = {argument.name for argument in declared_methods()[method].arguments if argument.option.path}
+    paths = {argument.name for argument in all_methods()[method].arguments if argument.option.path}
     return {
         name: _file_name(str(value)) if name in paths and value is not None else value
         for name, value in arguments.items()
@@ -74,7 +75,7 @@ def _section(section: dict[str, Any]) -> dict[str, Any]:
     error = "This question could not be answered." if section["error"] else ""
     if result is None:
         return {**section, "error": error}
-    columns = next(m.result.columns for m in declared_methods().values() if m.result.kind == result["kind"])
+    columns = next(m.result.columns for m in all_methods().values() if m.result.kind == result["kind"])
     kinds = {column.name: column for column in columns}
     provenance = {name: value for name, value in result["provenance"].items() if name not in FINGERPRINTS}
     if isinstance(provenance.get("arguments"), Mapping):

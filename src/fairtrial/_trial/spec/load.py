@@ -159,7 +159,7 @@ def _check(content: dict[str, Any], text: str, name: str, folder: File, rows_at_
     insurance = Lending(**_own_table(content, "insurance", Lending, faults))
     bias = Bias(**_own_table(content, "bias", Bias, faults))
     sections = read_sections(content, names, faults)
-    if not sections and content.get("preset") is None and "data" in content:
+    if not sections and content.get("preset") is None and "data" in content and "papers" not in content:
         faults.add(
             (), Fault("", f"asks no question: add a preset or a section [{'], ['.join(trial_methods())}]")
         )
@@ -178,7 +178,7 @@ def _own_table(content: Mapping[str, Any], name: str, table: type, faults: SpecF
 
 def _check_top(content: Mapping[str, Any], faults: SpecFaults) -> None:
     """The names of the tables, and the preset."""
-    known = ["preset", "data", "metrics", "groups", *TABLES, *trial_methods()]
+    known = ["preset", "data", "metrics", "groups", *TABLES, *trial_methods(), "papers"]
     for key in content:
         if key not in known:
             faults.add((key,), unknown_key(key, known))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial._errors import Fault, InputError, did_you_mean
-from fairtrial._method.declaration import Method, trial_methods
+from fairtrial._method.declaration import Method, paper_methods, trial_methods
 from fairtrial._metrics.table import CRITERIA, find_metric, find_metrics
 from fairtrial._options import Argument
 from fairtrial._trial.spec.argument_kinds import (
@@ -17,7 +17,7 @@ from fairtrial._trial.spec.argument_kinds import (
     is_criterion,
     is_metric,
 )
-from fairtrial._trial.spec.faults import SpecFaults
+from fairtrial._trial.spec.faults import SpecFaults, unknown_key
 from fairtrial._trial.spec.key_lines import Path
 from fairtrial._trial.spec.tables import run_keys
 
@@ -80,20 +80,57 @@ def read_sections(content: Mapping[str, Any], names: Names, faults: SpecFaults) 
     """Every section of the file in the order of a trial; faults are collected, not raised."""
     sections: list[Section] = []
     for name, method in trial_methods().items():
-        if name not in content:
-            continue
-        single = isinstance(content[name], Mapping)
-        tables = [content[name]] if single else content[name]
-        if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
-            fault = Fault("", f"must be a table [{name}] or several [[{name}]]", got=content[name])
-            faults.add((name,), fault)
-            continue
-        for index, table in enumerate(tables):
-            path: Path = (name,) if single else (name, index)
-            identity = name if len(tables) == 1 else f"{name}-{index + 1}"
-            arguments = _read_arguments(method, table, path, names, faults)
-            title = _title(table, path, faults)
-            sections.append(Section(identity, name, arguments, title, path))
+        if name in content:
+            sections += _sections_of(method, content[name], (name,), names, faults)
+    papers = content.get("papers", {})
+    if not isinstance(papers, Mapping):
+        faults.add(("papers",), Fault("", "must be tables such as [papers.elfa]", got=papers))
+        return sections
+    for paper, table in papers.items():
+        sections += _sections_of_paper(paper, table, names, faults)
+    return sections
+
+
+def _sections_of_paper(paper: str, table: Any, names: Names, faults: SpecFaults) -> list[Section]:
+    """The sections [papers.elfa.certify], or [papers.elfa] where that paper has but one method."""
+    known = paper_methods()
+    if paper not in known:
+        faults.add(("papers", paper), unknown_key(paper, list(known)))
+        return []
+    methods = known[paper]
+    if len(methods) == 1 and not (isinstance(table, Mapping) and set(table) == set(methods)):
+        (method,) = methods.values()
+        return _sections_of(method, table, ("papers", paper), names, faults)
+    if not isinstance(table, Mapping):
+        listed = " or ".join(f"[papers.{paper}.{name}]" for name in methods)
+        faults.add(("papers", paper), Fault("", f"must be a table {listed}", got=table))
+        return []
+    for name in table:
+        if name not in methods:
+            faults.add(("papers", paper, name), unknown_key(name, list(methods)))
+    return [
+        section
+        for name, method in methods.items()
+        if name in table
+        for section in _sections_of(method, table[name], ("papers", paper, name), names, faults)
+    ]
+
+
+def _sections_of(method: Method, found: Any, place: Path, names: Names, faults: SpecFaults) -> list[Section]:
+    """One question's tables: a single one, or several of them."""
+    single = isinstance(found, Mapping)
+    tables = [found] if single else found
+    if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
+        name = ".".join(map(str, place))
+        faults.add(place, Fault("", f"must be a table [{name}] or several [[{name}]]", got=found))
+        return []
+    sections = []
+    for index, table in enumerate(tables):
+        path: Path = place if single else (*place, index)
+        stem = method.name.replace(".", "_")
+        identity = stem if len(tables) == 1 else f"{stem}-{index + 1}"
+        arguments = _read_arguments(method, table, path, names, faults)
+        sections.append(Section(identity, method.name, arguments, _title(table, path, faults), path))
     return sections
 
 

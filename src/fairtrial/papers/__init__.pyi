@@ -1,0 +1,1 @@
+# The papers' rooms: what `fairtrial.papers.X` finds, on first use.
