@@ -47,8 +47,6 @@ from fairtrial._inference.evidence.unit_sums import UnitSums as UnitSums
 from fairtrial._inference.joint.joint_test import JointTest as JointTest
 from fairtrial._inference.joint.joint_test import joint_test as joint_test
 from fairtrial._inference.joint.joint_test import shrunk as shrunk
-from fairtrial._inference.joint.plug_in import plug_in_test as plug_in_test
-from fairtrial._inference.joint.region import region_test as region_test
 from fairtrial._inference.joint.vector_likelihood import orthogonal_joint as orthogonal_joint
 from fairtrial._inference.joint.vector_likelihood import vector_log_ratio as vector_log_ratio
 from fairtrial._inference.joint.weighted_chi2 import quadratic_form_weights as quadratic_form_weights
@@ -69,6 +67,7 @@ from fairtrial._inference.means.from_moments import critical_value as critical_v
 from fairtrial._inference.means.from_moments import t_quantile as t_quantile
 from fairtrial._inference.means.known_targets import known_limits as known_limits
 from fairtrial._inference.means.known_targets import known_log_ratio as known_log_ratio
+from fairtrial._inference.means.own_estimates import estimate_gaps as estimate_gaps
 from fairtrial._inference.means.resampled_means import DRAWS as DRAWS
 from fairtrial._inference.means.resampled_means import ResampledGap as ResampledGap
 from fairtrial._inference.means.row_gaps import RowGaps as RowGaps
@@ -81,7 +80,6 @@ from fairtrial._inference.means.skewed_means import inverse_cubic as inverse_cub
 from fairtrial._inference.means.sums import Sums as Sums
 from fairtrial._inference.means.sums import common_shape as common_shape
 from fairtrial._inference.means.sums import shape_of_all as shape_of_all
-from fairtrial._inference.means.target_methods import estimate_gaps as estimate_gaps
 from fairtrial._inference.multiplicity import CORRECTIONS as CORRECTIONS
 from fairtrial._inference.multiplicity import Dependence as Dependence
 from fairtrial._inference.multiplicity import benjamini_hochberg as benjamini_hochberg
@@ -177,7 +175,6 @@ from fairtrial._inference.ways import Likelihood as Likelihood
 from fairtrial._inference.ways import RateMethod as RateMethod
 from fairtrial._inference.ways import Refinement as Refinement
 from fairtrial._inference.ways import Scale as Scale
-from fairtrial._inference.ways import TargetMethod as TargetMethod
 from fairtrial._trial.difference import Change as Change
 from fairtrial._trial.difference import change as change
 

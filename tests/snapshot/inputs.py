@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +24,8 @@ POSITIONS: dict[str, tuple[str, ...]] = {
     "measure": ("audit", "metrics"),
     "certify": ("audit", "metric"),
     "flag": ("audit", "metric"),
+    "papers.elfa.certify": ("audit", "metric"),
+    "papers.elfa.flag": ("audit", "metric"),
     "plan": ("metric",),
     "scan": ("audit", "metric"),
     "scan_all": ("audit", "metric"),
@@ -39,7 +41,7 @@ POSITIONS: dict[str, tuple[str, ...]] = {
 def call(function: str, /, *given: Any, **named: Any) -> Any:
     """A public function by its name; arguments after the first by theirs."""
     rest = dict(zip(POSITIONS[function][1:], given[1:], strict=False))
-    return getattr(fairtrial, function)(*given[:1], **rest, **named)
+    return reduce(getattr, function.split("."), fairtrial)(*given[:1], **rest, **named)  # type: ignore[arg-type]
 
 
 def metric(name: str, value: Any, given: Any = None, **more: Any) -> Any:

@@ -13,7 +13,7 @@ from tests.english import reads
 import fairtrial as ft
 from fairtrial import METRICS
 from inside.data import LeftOut
-from inside.flag import answer as flag_words
+from inside.flag import flag_answer as flag_words
 from inside.gaps import SelectiveLabels, left_out_text, words
 from inside.results import format_value, interval_text, place_words, target_words
 

@@ -19,19 +19,3 @@ Adjustment = Annotated[
         "How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-fitted)."
     ),
 ]
-Likelihood = Annotated[
-    ways.Likelihood,
-    Option("The likelihood of real values: of the rows, or of means and variances."),
-]
-TargetMethod = Annotated[
-    ways.TargetMethod,
-    Option("How an estimated target enters; 'plug-in' is the ELFA paper's and does not hold its level."),
-]
-RateInterval = Annotated[
-    ways.RateMethod,
-    Option("The interval of a rate against a known target; bounded: Wilson's, never inside the exact one."),
-]
-Refinement = Annotated[
-    ways.Refinement | None,
-    Option("The refinement of a real-valued metric against a known target."),
-]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from fairtrial import _options as options
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import MINIMUM_SIZE
 from fairtrial._compare import arguments as g
@@ -14,22 +12,10 @@ from fairtrial._method import arguments as a
 from fairtrial._method.declaration import method
 from fairtrial._options import Option
 
-Rule = Annotated[
-    Literal["equivalence", "paper"],
-    Option("'paper' certifies whatever is not rejected, as the ELFA paper does, and says so."),
-]
 Direction = Annotated[
     Literal["above", "below", "harmed"] | None,
     Option(
         "Only gaps above, only gaps below, or only gaps on the side that harms, count; default: both sides."
-    ),
-]
-Vector = Annotated[
-    Mapping[str, float] | Sequence[float] | None,
-    Option(
-        "Gaps by group, such as Hispanic=0.02: do they lie in the joint confidence region?",
-        form=options.named_number,
-        many=True,
     ),
 ]
 
@@ -57,12 +43,6 @@ def certify(
     within: a.Within = None,
     adjustment: g.Adjustment = "strata",
     direction: Direction = None,
-    likelihood: g.Likelihood = "empirical",
-    target_method: g.TargetMethod = "profile",
-    rule: Rule = "equivalence",
-    vector: Vector = None,
-    rate_interval: g.RateInterval = "bounded",
-    refinement: g.Refinement = None,
     minimum: a.Minimum = MINIMUM_SIZE,
     confidence_level: a.Level = 0.95,
     power: a.Power = 0.8,
@@ -97,18 +77,6 @@ def certify(
         fitted).
     direction : {'above', 'below', 'harmed'} or None, default None
         Only gaps above, only gaps below, or only gaps on the side that harms, count; default: both sides.
-    likelihood : {'empirical', 'euclidean'}, default 'empirical'
-        The likelihood of real values: of the rows, or of means and variances.
-    target_method : {'profile', 'orthogonal', 'scaled', 'plug-in'}, default 'profile'
-        How an estimated target enters; 'plug-in' is the ELFA paper's and does not hold its level.
-    rule : {'equivalence', 'paper'}, default 'equivalence'
-        'paper' certifies whatever is not rejected, as the ELFA paper does, and says so.
-    vector : dict or list or None, default None
-        Gaps by group, such as Hispanic=0.02: do they lie in the joint confidence region?
-    rate_interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'}, default 'bounded'
-        The interval of a rate against a known target; bounded: Wilson's, never inside the exact one.
-    refinement : {'bartlett', 'balanced', 'adjusted', 'none'} or None, default None
-        The refinement of a real-valued metric against a known target.
     minimum : int, default 30
         Groups with fewer members are listed as not tested.
     confidence_level : float, default 0.95
@@ -133,32 +101,16 @@ def certify(
 violated for none; Hispanic would need about 31,446 members, with the 854 it \
 is compared with as they are, to be certified if it has no gap
     """
-    from fairtrial._compare.certify_answer import Wanted, answer, judge_one
-    from fairtrial._compare.certify_criterion import judge_criterion
-    from fairtrial._compare.certify_cuts import answer_cuts
-    from fairtrial._compare.cuts import cuts_of, refuse_cuts
-    from fairtrial._compare.disparities import find_disparities
-    from fairtrial._compare.request import Inference
-    from fairtrial._compare.scales import one_sided
-    from fairtrial._compare.tolerance import check_band, find_scaled_band
-    from fairtrial._metrics.harm import find_side
+    from fairtrial._compare.certify_answer import answer
+    from fairtrial._compare.comparing import compare
+    from fairtrial._compare.request import Request
+    from fairtrial._compare.tolerance import find_tolerance
     from fairtrial._metrics.table import find_criterion
 
+    request = Request(
+        who="certify", audit=audit, by=by, depth=depth, target=target, minimum=minimum, scale=scale, within=within,
+        adjustment=adjustment, tolerance=tolerance, direction=direction, level=confidence_level, power=power, seed=seed,
+    )  # fmt: skip
     criterion, metrics = find_criterion("certify", metric, within)
-    refuse_cuts("certify", audit, metrics)
-    judged = []
-    for asked in metrics:
-        band = find_scaled_band("certify", tolerance, asked, scale)
-        band = one_sided(band, find_side("certify", direction, asked, audit.favourable), scale)
-        cuts = {}
-        for name, cut, at_cut in cuts_of(asked, audit):
-            cuts[name] = find_disparities(
-                "certify", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
-                inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within, adjustment),
-            )  # fmt: skip
-            check_band("certify", band, cuts[name])
-        judged.append((cuts, Wanted(band, rule, vector, confidence_level, power, seed)))
-    if len(judged) > 1:
-        return judge_criterion(audit, criterion, [(cuts[""], wanted) for cuts, wanted in judged])
-    cuts, wanted = judged[0]
-    return answer(audit, judge_one(cuts[""], wanted)) if "" in cuts else answer_cuts(audit, cuts, wanted)
+    parts = compare(request, metrics, lambda one: (find_tolerance(request, one), ""))
+    return answer(audit, criterion if len(metrics) > 1 else "", parts)

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, special
 
-from fairtrial._compare.disparities import Disparities, find_disparities
-from fairtrial._compare.request import Inference
+from fairtrial._compare.comparing import find_disparities
+from fairtrial._compare.disparities import Disparities
+from fairtrial._compare.request import Request
 from fairtrial._compare.results import LISTED
+from fairtrial._compare.rows import gap_cell
 from fairtrial._compare.strata import strata_of, within_notes
 from fairtrial._compare.table_parts import (
     REFUSED,
@@ -21,7 +23,6 @@ from fairtrial._compare.table_parts import (
     adjusted,
     as_dicts,
     favourable_metric,
-    gap_cell,
     known_groups,
     need,
 )
@@ -62,8 +63,9 @@ def _build(asked: Asked, columns: Sequence[str]) -> Table:
     metric = favourable_metric(asked.audit)
     groups = as_dicts(known_groups(asked))
     found = find_disparities(
-        WHO, asked.audit, metric, by=groups, depth=1, target=asked.target, minimum=1,
-        inference=Inference(scale="ratio", within=asked.within),
+        Request(who=WHO, audit=asked.audit, by=groups, target=asked.target, minimum=1, scale="ratio",
+                within=asked.within),
+        metric,
     )  # fmt: skip
     tables = _strata(found)
     lines = _lines(found, tables, asked.level)

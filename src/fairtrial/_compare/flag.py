@@ -52,8 +52,6 @@ def flag(
     direction: Direction = None,
     fdr: FalseFlags = 0.05,
     correction: Correction = "bh",
-    likelihood: g.Likelihood = "empirical",
-    target_method: g.TargetMethod = "profile",
     minimum: a.Minimum = MINIMUM_SIZE,
     confidence_level: a.AnyLevel = 0.95,
 ) -> FlagResult:
@@ -90,10 +88,6 @@ def flag(
         The share of wrong flags that is accepted.
     correction : {'bh', 'by', 'holm'}, default 'bh'
         Over all groups at once: bh, by (proven for any dependence) or holm (no wrong flag at all).
-    likelihood : {'empirical', 'euclidean'}, default 'empirical'
-        The likelihood of real values: of the rows, or of means and variances.
-    target_method : {'profile', 'orthogonal', 'scaled', 'plug-in'}, default 'profile'
-        How an estimated target enters; 'plug-in' is the ELFA paper's and does not hold its level.
     minimum : int, default 30
         Groups with fewer members are listed as not tested.
     confidence_level : float, default 0.95
@@ -112,28 +106,16 @@ def flag(
     >>> [row["group"] for row in result.estimates if row["flagged"]]
     ['race: African-American', 'race: African-American, sex: Male']
     """
-    from fairtrial._compare.cuts import cuts_of, refuse_cuts
-    from fairtrial._compare.disparities import find_disparities
-    from fairtrial._compare.flag_answer import Wanted, answer, find_direction, find_flag_band
-    from fairtrial._compare.flag_criterion import answer_criterion
-    from fairtrial._compare.request import Inference
-    from fairtrial._compare.tolerance import check_band
+    from fairtrial._compare.comparing import compare
+    from fairtrial._compare.flag_answer import answer, find_tolerance
+    from fairtrial._compare.request import Request
     from fairtrial._metrics.table import find_criterion
 
+    request = Request(
+        who="flag", audit=audit, by=by, depth=depth, target=target, minimum=minimum, scale=scale, within=within,
+        adjustment=adjustment, tolerance=tolerance, direction=direction, level=confidence_level, fdr=fdr,
+        correction=correction,
+    )  # fmt: skip
     criterion, metrics = find_criterion("flag", metric, within)
-    refuse_cuts("flag", audit, metrics)
-    tested = []
-    for asked in metrics:
-        chosen = find_direction(direction, asked, audit.favourable)
-        band = find_flag_band(tolerance, chosen, asked, scale)
-        cuts = {}
-        for name, cut, at_cut in cuts_of(asked, audit):
-            cuts[name] = find_disparities(
-                "flag", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
-                inference=Inference(likelihood, target_method, scale=scale, within=within, adjustment=adjustment),
-            )  # fmt: skip
-            check_band("flag", band, cuts[name])
-        tested.append((cuts, Wanted(band, chosen, fdr, correction, confidence_level)))
-    if len(tested) == 1:
-        return answer(audit, *tested[0])
-    return answer_criterion(audit, criterion, [(cuts[""], wanted) for cuts, wanted in tested])
+    parts = compare(request, metrics, lambda one: find_tolerance(request, one))
+    return answer(audit, criterion if len(metrics) > 1 else "", parts)

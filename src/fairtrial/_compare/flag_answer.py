@@ -1,4 +1,4 @@
-"""From gaps to the answer of flag: p-values, one correction, rows and sentences."""
+"""From gaps to the answer of flag: p-values, one correction over all of them, rows and sentences."""
 
 from __future__ import annotations
 
@@ -9,128 +9,126 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
-from fairtrial._compare.between_ends import is_open, range_cells
-from fairtrial._compare.columns import DESCRIBED, FAVOURED
-from fairtrial._compare.cuts import across_cuts, cut_details, cut_notes
+from fairtrial._compare.comparing import across_cuts, cut_notes, named_parts, part_cells, provenance_of
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.judgement import bounded_sentence, finite_or_reason, row_told
+from fairtrial._compare.request import Request
 from fairtrial._compare.results import FlagResult
-from fairtrial._compare.scales import find_ratio_band, ratio_cells
+from fairtrial._compare.rows import (
+    Limits,
+    base_cells,
+    finding_code,
+    gap_rows,
+    gap_sentence,
+    row_told,
+    why_no_side,
+)
 from fairtrial._compare.sorted_groups import Untested
-from fairtrial._compare.strata import adjusted_cells
-from fairtrial._compare.tolerance import common_notes, find_band, plain_target
-from fairtrial._compare.words import disparity_words, sentence, unit_of
+from fairtrial._compare.tolerance import Band, common_notes, find_scaled_band, plain_target
+from fairtrial._compare.words import disparity_words
 from fairtrial._errors import Fault, InputError, Note, Set, Words
-from fairtrial._inference.compare.end_gaps import EndGaps
 from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.multiplicity import CORRECTIONS
 from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.rates.binary_gaps import no_gap
 from fairtrial._inference.ways import Scale
-from fairtrial._metrics.groups import Group
-from fairtrial._metrics.harm import describes_people, effect_of, find_side, harmed_side
+from fairtrial._metrics.harm import find_side, harmed_side
 from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import State, Verdict, undefined
 
-WHO = "flag"
 CORRECTION_WORDS = {"bh": "Benjamini–Hochberg", "by": "Benjamini–Yekutieli", "holm": "Holm"}
+MISSING = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of the gaps."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Flags:
+    """The p-values of all groups of one metric at one cut, adjusted over all metrics and cuts, and their limits."""
 
-    band: tuple[float, float]
-    direction: str
-    fdr: float
-    correction: str
-    confidence_level: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tested:
-    """The gaps at one cut of the decision, with their p-values, adjusted over all cuts, and limits."""
-
-    disparities: Disparities
+    of: Disparities
     p: Floats
     adjusted: Floats
-    limits: tuple[Floats, Floats]
+    limits: Limits
+
+    @property
+    def places(self) -> list[int]:
+        """The flagged groups."""
+        return [int(i) for i in np.flatnonzero(self.adjusted <= self.of.request.fdr)]
 
 
-def answer(
-    audit: Audit, cuts: dict[str, Disparities], wanted: Wanted, others: Sequence[Floats] = ()
-) -> FlagResult:
-    """Test every group at every cut of the decision, correct over all of them, and list the flagged.
-
-    `others` are the p-values of other rates that are corrected together with these, as one criterion.
-    """
-    direction, band = wanted.direction, wanted.band
-    parts = _tested(list(cuts.values()), wanted, others)
-    first = across_cuts(cuts, " at any cut of the decision")
+def answer(audit: Audit, criterion: str, parts: Sequence[Disparities]) -> FlagResult:
+    """Test every group in every metric, at every cut of the decision, and correct over all of them."""
+    flags = _flags(parts)
+    first = across_cuts(parts, " at any cut of the decision")
+    told = parts if criterion else [first]
+    families = [[one] for one in flags] if criterion else [flags]
     return FlagResult(
-        question=_question(first, direction, band),
-        null=_null(first, direction, band),
-        verdict=_verdict(parts, wanted),
+        question=" ".join(_question(part) for part in told),
+        null=" ".join(_null(part) for part in told),
+        verdict=_joined(criterion, flags) if criterion else _verdict(flags),
         estimates=tuple(
-            {**row, "cut": name or None}
-            for name, part in zip(cuts, parts, strict=True)
-            for row in _rows(part, wanted)
+            {**row, "cut": one.of.cut or None, **part_cells(one.of, criterion)} for one in flags for row in _rows(one)
         ),
-        details=_details(cuts, parts, wanted),
-        notes=(
-            *audit.notes(complete=False),
-            *cut_notes(audit),
-            *common_notes(first),
-            *_notes(list(cuts.values()), wanted.correction),
+        details=_details(criterion, flags),
+        notes=tuple(
+            dict.fromkeys(
+                note
+                for part, family in zip(told, families, strict=True)
+                for note in (
+                    *audit.notes(complete=False), *cut_notes(audit), *common_notes(part), *_notes(family)
+                )
+            )
         ),
-        provenance=audit.provenance(
-            first.source,
-            arguments={
-                "metric": first.metric.to_dict(),
-                "by": first.by,
-                "target": plain_target(first),
-                "tolerance": list(band),
-                "direction": direction,
-            },
-        ),
-    )
+        provenance=provenance_of(audit, told, criterion, None, _arguments),
+    )  # fmt: skip
 
 
-def _tested(cuts: list[Disparities], wanted: Wanted, others: Sequence[Floats]) -> list[Tested]:
-    """One correction over all groups of all cuts."""
-    p = [group_p_values(cut.gaps, wanted.direction, wanted.band) for cut in cuts]
-    ends = np.cumsum([part.size for part in p])
-    adjusted = np.split(CORRECTIONS[wanted.correction](np.concatenate([*p, *others])), ends)[: len(p)]
-    limits = [cut.gaps.limits(wanted.confidence_level) for cut in cuts]
-    return [Tested(*part) for part in zip(cuts, p, adjusted, limits, strict=True)]
+def _arguments(part: Disparities) -> dict[str, Any]:
+    assert part.band is not None
+    return {
+        "metric": part.metric.to_dict(), "by": part.by, "target": plain_target(part), "tolerance": list(part.band),
+        "direction": part.direction,
+    }  # fmt: skip
 
 
-def _details(cuts: dict[str, Disparities], parts: list[Tested], wanted: Wanted) -> dict[str, Any]:
-    """What charts and sentences need besides the table."""
-    first = across_cuts(cuts)
-    listed = [
-        group for cut in cuts.values() for group in (*cut.groups, *(item.group for item in cut.untested))
+def _flags(parts: Sequence[Disparities]) -> list[Flags]:
+    """One correction over all groups of all metrics and cuts."""
+    p = [group_p_values(part.gaps, part.direction, part.band) for part in parts]
+    correct = CORRECTIONS[parts[0].request.correction]
+    adjusted = np.split(correct(np.concatenate(p)), np.cumsum([one.size for one in p])[:-1])
+    return [
+        Flags(of=part, p=own, adjusted=corrected, limits=part.gaps.limits(part.request.level))
+        for part, own, corrected in zip(parts, p, adjusted, strict=True)
     ]
-    details = {
-        "label": first.metric.label,
+
+
+def _details(criterion: str, flags: Sequence[Flags]) -> dict[str, Any]:
+    """What charts and sentences need besides the table."""
+    parts = [one.of for one in flags]
+    first = across_cuts(parts)
+    assert first.band is not None
+    directions = {part.direction for part in parts}
+    listed = [group for part in parts for group in (*part.groups, *(item.group for item in part.untested))]
+    return {
+        "label": criterion.replace("_", " ") or first.metric.label,
         "value_kind": first.value_kind,
         "target": first.target_label,
-        "direction": wanted.direction,
-        "tolerance": list(wanted.band),
+        "direction": first.direction if len(directions) == 1 else "harmed",
+        "tolerance": list(first.band),
         "scale": first.scale,
-        "within": list(first.inference.within or ()),
-        "fdr": wanted.fdr,
-        "correction": wanted.correction,
-        "confidence_level": wanted.confidence_level,
-        "tested": sum(len(cut.groups) for cut in cuts.values()),
-        "flagged": sum(int((part.adjusted <= wanted.fdr).sum()) for part in parts),
-        "left_out": [item for cut in cuts.values() for item in cut.left_out],
+        "within": list(first.request.within or ()),
+        "fdr": first.request.fdr,
+        "correction": first.request.correction,
+        "confidence_level": first.request.level,
+        "tested": sum(len(part.groups) for part in parts),
+        "flagged": sum(len(one.places) for one in flags),
+        "left_out": [item for part in parts for item in part.left_out],
         "places": [group.place for group in listed],
+        **named_parts(parts, criterion),
     }
-    return {**details, **cut_details(cuts)}
 
 
-def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Floats:
+def group_p_values(gaps: Gaps, direction: str, band: Band | None) -> Floats:
     """p-values of the four nulls: at most, at least, inside the band, exactly."""
+    assert band is not None
     if direction == "above":
         return gaps.p_at_most(band[1])
     if direction == "below":
@@ -140,124 +138,59 @@ def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Flo
     return gaps.p_equal(band[1])
 
 
-def find_direction(direction: str | None, metric: Metric, favourable: int | None) -> str:
-    """The side that is flagged; by default the harmed one where it is known."""
+def find_tolerance(request: Request, metric: Metric) -> tuple[Band, str]:
+    """The tolerated gaps, and the side that is flagged: by default the harmed one where it is known."""
+    favourable, direction, tolerance = request.audit.favourable, request.direction, request.tolerance
     if direction is None:
-        return harmed_side(metric, favourable) or "outside"
-    return find_side(WHO, direction, metric, favourable) or direction
-
-
-def find_flag_band(
-    tolerance: Any, direction: str, metric: Metric, scale: Scale = "difference"
-) -> tuple[float, float]:
+        direction = harmed_side(metric, favourable) or "outside"
+    direction = find_side(request.who, direction, metric, favourable) or direction
     if direction == "differs" and tolerance is not None:
-        if (
-            isinstance(tolerance, bool)
-            or not isinstance(tolerance, int | float)
-            or not np.isfinite(tolerance)
-        ):
+        number = isinstance(tolerance, int | float) and not isinstance(tolerance, bool)
+        if not number or not np.isfinite(tolerance):
             required = Words("with {} is the one value tested", Set("direction", "differs"))
-            raise InputError(WHO, Fault("tolerance", required, got=tolerance, cure="write one number"))
-        return float(tolerance), float(tolerance)
-    if scale == "ratio":
-        return find_ratio_band(WHO, tolerance) or (1.0, 1.0)
-    return find_band(WHO, tolerance, metric) or (0.0, 0.0)
+            raise InputError(
+                request.who, Fault("tolerance", required, got=tolerance, cure="write one number")
+            )
+        return (float(tolerance), float(tolerance)), direction
+    nothing = no_gap(request.scale)
+    band = find_scaled_band(request.who, tolerance, metric, request.scale)
+    return band or (nothing, nothing), direction
 
 
-def _rows(part: Tested, wanted: Wanted) -> list[dict[str, Any]]:
-    disparities, p, adjusted, limits = part.disparities, part.p, part.adjusted, part.limits
-    gaps, count, rate = disparities.gaps, disparities.count, disparities.rate
-    target_rate = disparities.target_rate
-    lines = []
-    for index, group in enumerate(disparities.groups):
-        why = gaps.reason[index]
-        flagged = bool(adjusted[index] <= wanted.fdr)
-        low, high = (
-            undefined(why) if why is not None else finite_or_reason(float(side[index]), gaps, index)
-            for side in limits
-        )  # fmt: skip
-        lines.append(
-            {
-                **_base(disparities, group, int(count[index])),
-                "rate": float(rate[index]),
-                "target_rate": float(target_rate[index]),
-                "difference": float(gaps.estimate[index]),
-                "difference_low": low,
-                "difference_high": high,
-                "p_value": float(p[index]),
-                "p_adjusted": float(adjusted[index]),
-                "flagged": flagged,
-                "effect": (effect_of(float(gaps.estimate[index]), disparities.harmed) if flagged else "")
-                or None,
-                **_state(
-                    disparities,
-                    flagged,
-                    why or _why_undetermined(gaps, limits, index),
-                    float(gaps.estimate[index]),
-                ).cells(),
-                "rule": str(gaps.rule[index]),
-            }
-        )
-        if disparities.scale == "ratio":
-            level = wanted.confidence_level
-            lines[-1].update(ratio_cells(gaps, disparities.differences, level, index, {"ratio": limits}))
-        lines[-1].update(disparities.unpaired(index))
-        if disparities.within is not None:
-            lines[-1].update(adjusted_cells(disparities.within, wanted.confidence_level, index))
-        if disparities.bounds is not None:
-            lines[-1].update(_bound_cells(disparities, flagged, wanted, index))
-    return lines + [_untested_row(disparities, item) for item in disparities.untested]
+def _rows(flags: Flags) -> list[dict[str, Any]]:
+    part, gaps = flags.of, flags.of.gaps
+    rows = gap_rows(part, part.request.level, {"": flags.limits})
+    for index, (row, group) in enumerate(zip(rows, part.groups, strict=True)):
+        flagged = bool(flags.adjusted[index] <= part.request.fdr)
+        row |= {
+            "depth": len(group.where),
+            "p_value": float(flags.p[index]),
+            "p_adjusted": float(flags.adjusted[index]),
+            "flagged": flagged,
+            "effect": (part.effect(index) if flagged else "") or None,
+            **_state(flags, index, flagged, gaps.reason[index]).cells(),
+        }
+    return rows + [_untested_row(part, item) for item in part.untested]
 
 
-def _bound_cells(disparities: Disparities, flagged: bool, wanted: Wanted, index: int) -> dict[str, Any]:
-    """What stands in a row where outcomes are unknown; they may decide whether the gap goes beyond the tolerance."""
-    gaps, differences = disparities.gaps, disparities.differences
-    assert disparities.bounds is not None
-    assert isinstance(gaps, EndGaps)
-    assert isinstance(differences, EndGaps)
-    cells = range_cells(disparities.bounds, gaps, differences, index, wanted.confidence_level)
-    least = -np.inf if gaps.scale == "difference" else 0.0
-    low, high = wanted.band
-    band = {"above": (least, high), "below": (low, np.inf)}.get(wanted.direction, (low, high))
-    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
-    if not flagged and gaps.reason[index] is None and is_open(*ends, band):
-        cells.update(State("undetermined", disparities.bounds.depends).cells())
-    return cells
-
-
-def _why_undetermined(gaps: Gaps, limits: tuple[Floats, Floats], index: int) -> str | None:
-    """Too few values carry the mean: a side of its interval has no limit."""
-    return gaps.why_no_limit(index) if any(np.isinf(side[index]) for side in limits) else None
-
-
-def _state(disparities: Disparities, flagged: bool, why: str | None, gap: float) -> State:
-    if flagged and describes_people(disparities.metric):
-        return State(DESCRIBED.code)
+def _state(flags: Flags, index: int, flagged: bool, why: str | None) -> State:
+    part = flags.of
     if flagged:
-        return State(FAVOURED.code if effect_of(gap, disparities.harmed) == "favoured" else "flagged")
-    return State("undetermined", why) if why is not None else State("not flagged")
+        return State(finding_code(part, index, "flagged"))
+    if part.bounds is not None and part.is_open(index):
+        return State("undetermined", part.bounds.depends)
+    why = why or why_no_side(part.gaps, flags.limits, index)
+    return State("not flagged") if why is None else State("undetermined", why)
 
 
-def _base(disparities: Disparities, group: Group, n: int) -> dict[str, Any]:
-    return {
-        "metric": disparities.metric.name,
-        "value_kind": disparities.value_kind,
-        "group": group.label,
-        "depth": len(group.where),
-        "n": n,
-    }
-
-
-def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
+def _untested_row(part: Disparities, item: Untested) -> dict[str, Any]:
     why = item.state.reason
     rate = item.rate if item.n else undefined(why)
-    if disparities.bounds is not None:
-        rate = undefined(disparities.bounds.depends)
-    missing = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
     return {
-        **_base(disparities, item.group, item.n),
-        "rate": rate,
-        **{name: undefined(why) for name in missing},
+        **base_cells(part, item.group, item.n),
+        "depth": len(item.group.where),
+        "rate": rate if part.bounds is None else undefined(part.bounds.depends),
+        **{name: undefined(why) for name in MISSING},
         "flagged": False,
         **item.state.cells(),
         "rule": "none",
@@ -301,64 +234,71 @@ def _exactly(gap: float, binary: bool) -> str:
     return f"{disparity_words(abs(gap), binary)} {'above' if gap > 0 else 'below'}"
 
 
-def _question(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
-    text = _beyond(direction, band, disparities.binary, disparities.scale)
-    return f"Which groups have a {disparities.metric.label} {text} {disparities.target_label}?"
+def _question(part: Disparities) -> str:
+    assert part.band is not None
+    text = _beyond(part.direction, part.band, part.binary, part.scale)
+    return f"Which groups have a {part.metric.label} {text} {part.target_label}?"
 
 
-def _null(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
-    label, target, binary = disparities.metric.label, disparities.target_label, disparities.binary
-    if disparities.scale == "difference" and direction == "differs" and band[1] != 0:
-        return f"The group's {label} is {_exactly(band[1], binary)} {target}."
-    return f"The group's {label} is not {_beyond(direction, band, binary, disparities.scale)} {target}."
+def _null(part: Disparities) -> str:
+    band, label, target = part.band, part.metric.label, part.target_label
+    assert band is not None
+    if part.scale == "difference" and part.direction == "differs" and band[1] != 0:
+        return f"The group's {label} is {_exactly(band[1], part.binary)} {target}."
+    return f"The group's {label} is not {_beyond(part.direction, band, part.binary, part.scale)} {target}."
 
 
-def _verdict(parts: list[Tested], wanted: Wanted) -> Verdict:
-    tested = sum(len(part.disparities.groups) for part in parts)
-    what = "groups" if len(parts) == 1 else "comparisons (groups at cuts)"
-    flagged = [(part, int(i)) for part in parts for i in np.flatnonzero(part.adjusted <= wanted.fdr)]
+def _joined(criterion: str, flags: Sequence[Flags]) -> Verdict:
+    """The rates of a criterion, each with its own sentence."""
+    own = [_verdict([one]) for one in flags]
+    text = "; ".join(
+        f"{one.of.metric.label}: {verdict.text}" for one, verdict in zip(flags, own, strict=True)
+    )
+    code = "flagged" if any(one.places for one in flags) else "none-flagged"
+    told = tuple(row for verdict in own for row in verdict.about)
+    return Verdict(code, f"{criterion.replace('_', ' ')}: {text}", told)
+
+
+def _verdict(flags: Sequence[Flags]) -> Verdict:
+    tested = sum(len(one.of.groups) for one in flags)
+    what = "groups" if len(flags) == 1 else "comparisons (groups at cuts)"
+    flagged = [(one, i) for one in flags for i in one.places]
     if not flagged:
-        first = parts[0].disparities
+        first = flags[0].of
         unknown = "" if first.bounds is None else f", which {first.bounds.depends}"
         return Verdict(
             "none-flagged",
             f"none of {tested:,} {what} flagged{first.alike_words}{unknown}: this does not show that they are treated "
             "equally",
         )
-    harmed = [(part, i) for part, i in flagged if part.disparities.effect(i) != "favoured"]
-    worst, i = max(harmed or flagged, key=lambda item: _size(item[0], item[1], wanted.direction))
-    disparities, limits = worst.disparities, worst.limits
-    ends = float(limits[0][i]), float(limits[1][i])
-    text = bounded_sentence(disparities, i, ends, wanted.confidence_level) if disparities.bounds else sentence(
-        disparities.metric.label, disparities.groups[i].label, disparities.target_label,
-        float(disparities.gaps.estimate[i]), *ends,
-        wanted.confidence_level, unit_of(disparities.binary, disparities.scale), disparities.effect(i),
-    )  # fmt: skip
+    harmed = [(one, i) for one, i in flagged if one.of.effect(i) != "favoured"]
+    worst, i = max(harmed or flagged, key=lambda item: _size(*item))
+    text = gap_sentence(worst.of, i, worst.limits, worst.of.request.level)
     return Verdict(
         "flagged",
         f"{len(flagged):,} of {tested:,} {what} flagged; furthest: {text}",
-        (row_told(disparities, i),),
+        (row_told(worst.of, i),),
     )
 
 
-def _size(part: Tested, index: int, direction: str) -> float:
+def _size(flags: Flags, index: int) -> float:
     """How far a gap goes in the direction that is flagged."""
-    gap = float(part.disparities.gaps.estimate[index])
-    return gap if direction == "above" else -gap if direction == "below" else abs(gap)
+    gap = float(flags.of.gaps.estimate[index])
+    return {"above": gap, "below": -gap}.get(flags.of.direction, abs(gap))
 
 
-def _notes(cuts: list[Disparities], correction: str) -> list[Note]:
-    words = CORRECTION_WORDS[correction]
-    tested = sum(len(cut.groups) for cut in cuts)
-    family = f"all {tested} groups" if len(cuts) == 1 else f"all {tested} groups and cuts"
+def _notes(flags: Sequence[Flags]) -> list[Note]:
+    correction = flags[0].of.request.correction
+    tested = sum(len(one.of.groups) for one in flags)
+    family = f"all {tested} groups" if len(flags) == 1 else f"all {tested} groups and cuts"
     notes = [
         Note(
             "one-family",
-            f"{words} over {family} at once. Intervals are pointwise: a flagged group's "
+            f"{CORRECTION_WORDS[correction]} over {family} at once. Intervals are pointwise: a flagged group's "
             "was selected, so read it with its adjusted p-value.",
         )
     ]
-    if correction == "bh" and (len(cuts) > 1 or cuts[0].overlapping):
+    if correction == "bh" and (len(flags) > 1 or flags[0].of.overlapping):
         notes.append(
             Note(
                 "bh-dependence",

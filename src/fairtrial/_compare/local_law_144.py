@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Rows
 from fairtrial._compare.results import LEFT_OUT, LISTED, UNKNOWN
-from fairtrial._compare.scales import FOUR_FIFTHS
 from fairtrial._compare.table_parts import (
     REFUSED,
     WHO,
@@ -25,6 +24,7 @@ from fairtrial._compare.table_parts import (
     need,
     stated,
 )
+from fairtrial._compare.tolerance import FOUR_FIFTHS
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.highest import pairs_of_groups, ratio_to_highest
 from fairtrial._inference.rates.proportions import rate_interval

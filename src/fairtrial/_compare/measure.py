@@ -111,26 +111,24 @@ def measure(
 (strongest of 2 findings)
     """
     from fairtrial._audit.groups import by_attributes, check_target_columns
-    from fairtrial._compare.lines import Plan
-    from fairtrial._compare.measure_answer import answer, each_bin
-    from fairtrial._compare.request import Inference
+    from fairtrial._compare.measure_answer import answer, each_bin, refuse_weighted
+    from fairtrial._compare.request import Request
+    from fairtrial._compare.sorted_groups import with_target
     from fairtrial._compare.strata import within_columns
     from fairtrial._compare.threshold_curves import answer_thresholds
-    from fairtrial._compare.tolerance import find_scaled_band
     from fairtrial._metrics.groups import find_target
     from fairtrial._metrics.table import find_metrics
 
     asked = [concrete for found in find_metrics("measure", metrics) for concrete in each_bin(audit, found)]
     compared = find_target("measure", target)
     check_target_columns("measure", audit, compared)
-    own = compared.group.attributes if compared.group else ()
-    attributes = tuple(dict.fromkeys([*by_attributes("measure", audit, by), *own]))
-    columns = within_columns("measure", audit, within, attributes, adjustment == "model")
-    inference = Inference(
-        rate_interval=interval or "bounded", scale=scale, within=columns, adjustment=adjustment
-    )
-    bands = {one.name: find_scaled_band("measure", tolerance, one, scale) for one in asked}
-    plan = Plan(
-        audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level, inference, bands
-    )
-    return answer(plan) if thresholds is None else answer_thresholds(plan)
+    attributes = with_target(by_attributes("measure", audit, by), compared)
+    request = Request(
+        who="measure", audit=audit, by=by, depth=depth, target=compared, minimum=minimum, scale=scale,
+        within=within_columns("measure", audit, within, attributes, adjustment == "model"), adjustment=adjustment,
+        tolerance=tolerance, level=confidence_level, rate_interval=interval or "bounded",
+    )  # fmt: skip
+    if thresholds is not None:
+        return answer_thresholds(request, asked, interval)
+    refuse_weighted(audit, interval)
+    return answer(request, asked)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells, Rows
-from fairtrial._compare.request import Inference, refuse_ways
+from fairtrial._compare.request import Request
 from fairtrial._compare.weights import atom_of_rows
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial._inference.compare.gaps import Gaps
@@ -112,19 +112,17 @@ def _refuse(who: str, audit: Audit, metric: Metric, target: object) -> None:
         raise NotApplicable(who, faults)
 
 
-def paired_gaps(
-    who: str, paired: PairedRows, comparison: Comparison, inference: Inference
-) -> tuple[Gaps, list[Note]]:
+def paired_gaps(request: Request, paired: PairedRows, comparison: Comparison) -> tuple[Gaps, list[Note]]:
     """Gaps between the answers to one person; a pair is alike in all else, so nothing is adjusted for."""
-    faults = refuse_ways(inference, "pairs")
-    if inference.scale == "ratio":
+    faults = request.refuse_interval("pairs")
+    if request.scale == "ratio":
         required = "'ratio' is not for pairs: only their difference has a law here"
         faults.append(Fault("scale", required, cure="Leave it out"))
-    if inference.within:
+    if request.within:
         required = "is not for pairs: both answers are about one person, who is alike in all else"
         faults.append(Fault("within", required, cure="Leave it out"))
     if faults:
-        raise NotApplicable(who, faults)
+        raise NotApplicable(request.who, faults)
     text = (
         "Pairs: each person's answer in the group is compared with the same person's answer in the target; people "
         "with one of the two answers only are counted and not compared."

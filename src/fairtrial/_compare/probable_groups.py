@@ -11,7 +11,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells, LeftOut, Rows
 from fairtrial._audit.probable_groups import probable_rows
 from fairtrial._compare.between_ends import Bounds
-from fairtrial._compare.request import Inference, refuse_ways
+from fairtrial._compare.request import Request
 from fairtrial._compare.words import number_words
 from fairtrial._errors import Example, Fault, NotApplicable, Note, Set, Words
 from fairtrial._inference.compare.end_gaps import EndGaps, probable_gaps
@@ -151,18 +151,18 @@ def _interval_words(answer: Answer, level: float) -> str:
 
 
 def probable_bounds(
-    who: str, found: ProbableCells, comparison: Comparison, inference: Inference
+    request: Request, found: ProbableCells, comparison: Comparison
 ) -> tuple[EndGaps, ProbableBounds, list[Note]]:
     """The gaps by their bounds, what is behind them, and what readers must know."""
-    faults = refuse_ways(inference, "groups known with a probability")
-    for name, asked in (("within", inference.within), ("scale", inference.scale == "ratio")):
+    faults = request.refuse_interval("groups known with a probability")
+    for name, asked in (("within", request.within), ("scale", request.scale == "ratio")):
         if asked:
             faults.append(Fault(name, "is not for groups known with a probability yet", cure="Leave it out"))
     overlap = (comparison.member & comparison.reference).any(axis=1) & ~comparison.reference.all(axis=1)
     if overlap.any():
         faults.append(Fault("target", "needs a reference that shares nobody with the groups compared"))
     if faults:
-        raise NotApplicable(who, faults)
+        raise NotApplicable(request.who, faults)
     gaps, answers = probable_gaps(found.probable, comparison)
     least, most = _rates(found.probable, comparison)
     gaps.rates = np.stack(least)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairtrial._audit.cells import Cells
-from fairtrial._audit.groups import check_target, compared_groups
-from fairtrial._compare.between_ends import is_open
-from fairtrial._compare.columns import NOBODY, REFERENCE
-from fairtrial._compare.disparities import Disparities, compare_sorted
-from fairtrial._compare.lines import Line, Plan
+from fairtrial._audit.groups import by_attributes, check_target, compared_groups
+from fairtrial._compare.columns import NOBODY
+from fairtrial._compare.comparing import compare_sorted
+from fairtrial._compare.disparities import Disparities
+from fairtrial._compare.lines import Line
+from fairtrial._compare.probable_groups import DEPENDS as PROBABLE
 from fairtrial._compare.probable_groups import find_probable, probable_rates
-from fairtrial._compare.scales import FOUR_FIFTHS, band_p_values
-from fairtrial._compare.sorted_groups import SortedGroups, members_of, opposite, sort_groups
-from fairtrial._compare.strata import adjusted_cells
-from fairtrial._compare.tolerance import check_band
+from fairtrial._compare.request import Request
+from fairtrial._compare.rows import gap_rows
+from fairtrial._compare.sorted_groups import SortedGroups, members_of, opposite, sort_groups, with_target
+from fairtrial._compare.tolerance import FOUR_FIFTHS, Band, band_p_values, check_band
+from fairtrial._compare.unknown_outcomes import DEPENDS as UNKNOWN
 from fairtrial._compare.unknown_outcomes import find_unknown, own_rates
 from fairtrial._inference.compare.choose_gaps import make_gaps
 from fairtrial._inference.compare.end_gaps import EndGaps
@@ -30,204 +32,216 @@ from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.evidence.unit_sums import UnitSums
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import no_gap
 from fairtrial._inference.rates.highest import pairs_of_groups, ratio_to_highest
 from fairtrial._metrics.groups import Group, explicit_groups
-from fairtrial._metrics.harm import is_selection
+from fairtrial._metrics.harm import harmed_side, is_selection
 from fairtrial._metrics.metric import Metric
-from fairtrial._results.column import State
+from fairtrial._results.column import State, defined_or, scalar, undefined
 
-WHO = "measure"
+# what a line takes from the row of its gap; rates and ratios are told in another way
+TAKEN = (
+    "target_rate", "difference", "unpaired", "unadjusted", "unadjusted_low", "unadjusted_high", "unadjusted_ratio",
+    "unadjusted_ratio_low", "unadjusted_ratio_high", "compared", "heterogeneity_p", "unknown", "difference_least",
+    "difference_most", "weighted", "weighted_low", "weighted_high", "dual", "dual_low", "dual_high",
+)  # fmt: skip
 
 
-def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
-    """The plan with its target as it is called beside the groups, all lines, the gaps they show, and their cells."""
-    cells = _cells(plan)
-    check_target(WHO, plan.audit, plan.target)
-    asked_for = explicit_groups(plan.by)  # listed even when nobody is in them
-    named, target = compared_groups(WHO, plan.audit, plan.by, plan.depth, plan.target)
-    plan = replace(plan, target=target or plan.target)
+def attributes_of(request: Request) -> tuple[str, ...]:
+    """The attributes that are compared, and the reference's own."""
+    return with_target(by_attributes(request.who, request.audit, request.by), request.target)
+
+
+def cell_lines(
+    request: Request, metrics: Sequence[Metric], band: Band | None
+) -> tuple[Request, list[Line], list[Disparities], Cells]:
+    """The request with its target as it is called beside the groups, all lines, the gaps they show, and their cells."""
+    who, audit = request.who, request.audit
+    attributes = attributes_of(request)
+    counted = (*attributes, *(name for name in request.strata if name not in attributes))
+    cells = _cells(request, metrics, attributes, counted)
+    check_target(who, audit, request.target)
+    asked_for = explicit_groups(request.by)  # listed even when nobody is in them
+    named, target = compared_groups(who, audit, request.by, request.depth, request.target)
+    request = replace(request, target=target or request.target)
     there = members_of(cells, named).any()
     groups = [group for group, some in zip(named, there, strict=True) if some or group in asked_for]
     lines: list[Line] = []
     compared: list[Disparities] = []
     sorted_groups: dict[str, SortedGroups] = {}
-    for metric in plan.metrics:
-        unknown = find_unknown(WHO, plan.audit, metric, plan.counted, plan.target)
-        probable = find_probable(WHO, plan.audit, metric, plan.attributes, plan.target)
+    for metric in metrics:
+        unknown = find_unknown(who, audit, metric, counted, request.target)
+        probable = find_probable(who, audit, metric, attributes, request.target)
         other = unknown or probable
         own_cells = cells if other is None else other.cells
         cells.left_out.update(own_cells.left_out)
         found = sort_groups(
-            WHO, plan.audit, metric, own_cells, groups, plan.target, plan.minimum, unknown, probable
+            who, audit, metric, own_cells, groups, request.target, request.minimum, unknown, probable
         )
         sorted_groups[metric.name] = found
-        own = _rate_lines(plan, metric, found, groups)
-        lines += own.values()
+        own = _rate_lines(request, metric, found, groups)
         if found.tested:
-            compared.append(_compared(plan, metric, found))
-            _fill(own, compared[-1], plan)
-    if plan.audit.pair is None:  # rates of the same people: their ratio has no law here
-        add_impact_ratios(lines, plan, sorted_groups)
-    return plan, lines, compared, cells
+            gaps = replace(compare_sorted(request, metric, found, request.target), band=band)
+            check_band(who, band, gaps)
+            compared.append(gaps)
+            own |= _with_gaps(own, gaps)
+        lines += own.values()
+    if audit.pair is None:  # rates of the same people: their ratio has no law here
+        add_impact_ratios(lines, request, sorted_groups)
+    return request, lines, compared, cells
 
 
-def _cells(plan: Plan) -> Cells:
+def _cells(
+    request: Request, metrics: Sequence[Metric], attributes: tuple[str, ...], counted: tuple[str, ...]
+) -> Cells:
     """Counts by the attributes compared; of those known with a probability, about how many people there are."""
-    if not any(name in plan.audit.probable for name in plan.attributes):
-        return plan.audit.cells(plan.counted, plan.metrics, weights=True, who=WHO)
-    found = find_probable(WHO, plan.audit, plan.metrics[0], plan.attributes, plan.target)
+    audit = request.audit
+    if not any(name in audit.probable for name in attributes):
+        return audit.cells(counted, metrics, weights=True, who=request.who)
+    found = find_probable(request.who, audit, metrics[0], attributes, request.target)
     assert found is not None
     return found.cells
 
 
-def _compared(plan: Plan, metric: Metric, found: SortedGroups) -> Disparities:
-    return compare_sorted(
-        WHO, plan.audit, metric, found, by=plan.by, target=plan.target, minimum=plan.minimum,
-        inference=plan.inference,
-    )  # fmt: skip
-
-
 def _rate_lines(
-    plan: Plan, metric: Metric, found: SortedGroups, groups: Sequence[Group]
+    request: Request, metric: Metric, found: SortedGroups, groups: Sequence[Group]
 ) -> dict[Group, Line]:
     """One line per group with its own rate and interval: its gap to a known zero."""
     atoms = found.atoms
     member = members_of(found.cells, groups)
-    zero = Comparison(member, member.nobody(), np.zeros(len(groups)))
-    own = _own_gaps(plan, found, zero)
+    own = _own_gaps(request, found, Comparison(member, member.nobody(), np.zeros(len(groups))))
     count, total = member @ found.cells.count[metric.name], member @ found.cells.total[metric.name]
-    others = opposite(member, found.cells, plan.target) @ found.atoms.count
-    low, high = own.limits(plan.level)
-    level = own.rates[0] if own.rates is not None else total / np.maximum(count, 1)
-    untested = {item.group: item.state for item in found.untested}
-    lines = {}
+    others = opposite(member, found.cells, request.target) @ found.atoms.count
+    rate = own.rates[0] if own.rates is not None else total / np.maximum(count, 1)
     people = count if own.people is None else own.people
-    ends = _own_ends(plan, found, member)
-    if ends is not None:
-        low, high = ends.limits(plan.level)
+    untested = {item.group: item.state for item in found.untested}
+    ends = _own_ends(request, found, member)
+    low, high = (own if ends is None else ends).limits(request.level)
+    harmed = harmed_side(metric, request.audit.favourable)
+    lines = {}
     for i, group in enumerate(groups):
-        n = int(people[i])
-        line = Line(
-            metric=metric, group=group, binary=atoms.binary, n=n, target=plan.target.label, target_n=int(others[i]),
-            unlimited=_why_unlimited(own, i),
+        n, state = int(people[i]), untested.get(group)
+        if not n and state is None:
+            state = State(NOBODY.code, "nobody is in this group")
+        line = Line.of(
+            metric, group, harmed, binary=atoms.binary, n=n, target=request.target.label, target_n=int(others[i]),
+            untested=state,
         )  # fmt: skip
         if n:
-            line.level, line.low, line.high = float(level[i]), float(low[i]), float(high[i])
-            line.events = round(float(total[i])) if atoms.binary else None
-            if ends is not None:
-                line.level = None
-                line.rate_ends = float(ends.least.estimate[i]), float(ends.most.estimate[i])
-        line.untested = untested.get(group)
-        if not n and line.untested is None:
-            line.untested = State(NOBODY.code, "nobody is in this group")
-        line.is_reference = line.untested is not None and line.untested.code == REFERENCE.code
+            why = own.reason[i] or f"no limit: {own.why_no_limit(i)}"
+            line.row.update({"rate": float(rate[i]), "rate_low": defined_or(low[i], why)})
+            line.row.update({"rate_high": defined_or(high[i], why)})
+            line.row.update({"events": round(float(total[i])) if atoms.binary else None})
+        if n and ends is not None:
+            line.row.update(
+                {"rate": undefined(UNKNOWN if found.probable is None else PROBABLE), "events": None}
+            )
+            line.row.update(
+                {
+                    "rate_least": float(ends.least.estimate[i]),
+                    "rate_most": float(ends.most.estimate[i]),
+                }
+            )
         lines[group] = line
     return lines
 
 
-def _own_ends(plan: Plan, found: SortedGroups, member: Members) -> EndGaps | None:
+def _own_ends(request: Request, found: SortedGroups, member: Members) -> EndGaps | None:
     """Each group's own rate where only its ends are known."""
     if found.unknown is not None:
-        assert plan.audit.unlabelled is not None
-        return own_rates(found.unknown, plan.audit.unlabelled, member)
+        assert request.audit.unlabelled is not None
+        return own_rates(found.unknown, request.audit.unlabelled, member)
     return None if found.probable is None else probable_rates(found.probable, member)
 
 
-def _own_gaps(plan: Plan, found: SortedGroups, zero: Comparison) -> Gaps:
+def _own_gaps(request: Request, found: SortedGroups, zero: Comparison) -> Gaps:
     """Each group's gap to a known zero: its own rate with its interval."""
     if found.weighted is not None:
         return LinearGaps(found.weighted.sums, zero)
-    return make_gaps(found.atoms, zero, rate_method=plan.interval or "bounded")
+    return make_gaps(found.atoms, zero, rate_method=request.rate_interval)
 
 
-def _why_unlimited(own: Gaps, index: int) -> str:
-    return own.reason[index] or f"no limit: {own.why_no_limit(index)}"
+def _with_gaps(lines: Mapping[Group, Line], found: Disparities) -> dict[Group, Line]:
+    """The lines of the groups compared, with their gaps."""
+    request, gaps, p = found.request, found.differences, band_p_values(found.gaps, found.band)
+    low, high = gaps.kept_limits(request.level)
+    cells = gap_rows(found, request.level, {})
+    standardized = _standardized(found)
+    other = found.bounds or found.within
+    ratios = None if other else _ratio_limits(found, low, high)
+    paired = _pair_cells(found)
+    filled = {}
+    for i, group in enumerate(found.groups):
+        line = replace(lines[group], found=found, index=i)
+        row = line.row
+        why = found.gaps.reason[i] or f"no limit: {gaps.why_no_limit(i)}"
+        row |= {"scale": request.scale if request.scale == "ratio" else None, "p_value": float(p[i])}
+        row |= dict.fromkeys(("ratio", "ratio_low", "ratio_high"))
+        row |= {name: value for name, value in cells[i].items() if name in TAKEN}
+        row |= {"difference_low": defined_or(low[i], why), "difference_high": defined_or(high[i], why)}
+        row |= paired[i] if paired else {}
+        if found.bounds is not None:
+            row["rate"] = row["difference"]
+        if found.within is not None:
+            row |= {"target": found.target_label, **_adjusted_ratio(found, i)}
+        elif found.bounds is None and not paired:
+            row |= _ratio_cells(row, None if ratios is None else (float(ratios[0][i]), float(ratios[1][i])))
+        if (
+            other is None and standardized is not None and np.isfinite(standardized[i])
+        ):  # without spread there is none
+            row["standardized"] = float(standardized[i])
+        filled[group] = line
+    return filled
 
 
-def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
-    check_band(WHO, plan.band, disparities)
-    gaps = disparities.differences
-    low, high = gaps.limits(plan.level)
-    p = band_p_values(disparities.gaps, plan.band)
-    target_rate = disparities.target_rate
-    standardized = _standardized(disparities)
-    other = disparities.bounds or disparities.within
-    ratios = None if other else _ratio_limits(disparities, low, high, plan.level)
-    if disparities.paired is not None:
-        _fill_pairs(lines, disparities, plan)
-    for i, group in enumerate(disparities.groups):
-        line = lines[group]
-        line.undetermined, line.scale = disparities.gaps.reason[i], plan.scale
-        line.target_level, line.difference = float(target_rate[i]), float(gaps.estimate[i])
-        line.difference_low, line.difference_high = float(low[i]), float(high[i])
-        line.open_because = gaps.why_no_limit(i) if np.isinf([low[i], high[i]]).any() else None
-        line.p_value = float(p[i])
-        if disparities.within is not None:
-            _fill_adjusted(line, disparities, i, plan)
-            continue
-        if disparities.bounds is not None and isinstance(gaps, EndGaps):
-            bounds = disparities.bounds
-            line.depends, line.assumption = bounds.depends, bounds.assumption
-            line.more_cells = bounds.more_cells(i, plan.level)
-            line.more_words = bounds.more_words(i, plan.level)
-            line.gap_ends = float(gaps.least.estimate[i]), float(gaps.most.estimate[i])
-            line.waits = _waits(disparities.gaps, i, plan)
-            continue
-        if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
-            line.standardized = float(standardized[i])
-        line.ratio = None if disparities.paired is not None else _ratio(line)
-        if ratios is not None and line.ratio is not None and np.isfinite(ratios[0][i]):
-            line.ratio_low, line.ratio_high = float(ratios[0][i]), float(ratios[1][i])
+def _adjusted_ratio(found: Disparities, index: int) -> dict[str, Any]:
+    """The ratio among people alike; rates stay everyone's."""
+    if found.scale != "ratio":
+        return {}
+    low, high = found.gaps.kept_limits(found.request.level)
+    return _known_ratio(float(found.gaps.estimate[index]), float(low[index]), float(high[index]))
 
 
-def _fill_adjusted(line: Line, disparities: Disparities, index: int, plan: Plan) -> None:
-    """The gap among people alike, with the one without them beside it; rates stay everyone's."""
-    assert disparities.within is not None
-    line.target = disparities.target_label
-    line.more_cells = adjusted_cells(disparities.within, plan.level, index)
-    if plan.scale == "ratio":
-        low, high = disparities.gaps.kept_limits(plan.level)
-        line.ratio = float(disparities.gaps.estimate[index])
-        line.ratio_low, line.ratio_high = float(low[index]), float(high[index])
-
-
-def _waits(gaps: Gaps, index: int, plan: Plan) -> bool:
-    """Whether what is not known decides on which side of the tolerance a gap lies."""
-    assert isinstance(gaps, EndGaps)
-    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
-    return gaps.reason[index] is None and is_open(*ends, plan.band or (no_gap(gaps.scale),) * 2)
-
-
-def _fill_pairs(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
+def _pair_cells(found: Disparities) -> list[dict[str, Any]]:
     """The group's own rate among the people who are compared, so that rates and difference are of the same people."""
-    assert disparities.paired is not None
-    samples = disparities.paired.samples(disparities.comparison)
-    own = first_answers(samples, disparities.binary, plan.interval or "bounded")
-    low, high = own.limits(plan.level)
-    for i, group in enumerate(disparities.groups):
-        line, sample = lines[group], samples[i]
-        line.n = line.target_n = sample.first.size
-        line.unpaired = sample.alone
-        line.level, line.low, line.high = float(own.estimate[i]), float(low[i]), float(high[i])
-        line.events = round(float(sample.first.sum())) if disparities.binary else None
+    if found.people.paired is None:
+        return []
+    samples = found.people.paired.samples(found.comparison)
+    own = first_answers(samples, found.binary, found.request.rate_interval)
+    low, high = own.limits(found.request.level)
+    return [
+        {
+            "n": sample.first.size, "target_n": sample.first.size, "unpaired": sample.alone,
+            "rate": float(own.estimate[i]), "rate_low": float(low[i]), "rate_high": float(high[i]),
+            "events": round(float(sample.first.sum())) if found.binary else None,
+        }
+        for i, sample in enumerate(samples)
+    ]  # fmt: skip
 
 
-def _ratio(line: Line) -> float | None:
+def _ratio_cells(row: Mapping[str, Any], limits: tuple[float, float] | None) -> dict[str, Any]:
     """The group's rate over the target's; of real values only where both are above zero."""
-    assert line.level is not None
-    assert line.target_level is not None
-    if line.binary:
-        return line.level / line.target_level if line.target_level > 0 else np.inf
-    return line.level / line.target_level if min(line.level, line.target_level) > 0 else None
+    rate, target = row["rate"], row["target_rate"]
+    if row["value_kind"] != "percent" and min(rate, target) <= 0:
+        return {}
+    ratio = rate / target if target > 0 else np.inf
+    known = limits is not None and np.isfinite(limits[0])
+    return _known_ratio(ratio, *(limits if limits is not None and known else (None, None)))
 
 
-def _ratio_limits(
-    disparities: Disparities, low: Floats, high: Floats, level: float
-) -> tuple[Floats, Floats] | None:
+def _known_ratio(ratio: float, low: float | None, high: float | None) -> dict[str, Any]:
+    zero = "the target's rate is zero"
+    cells = {"ratio": defined_or(ratio, zero)}
+    if low is not None:
+        cells["ratio_low"] = defined_or(low, zero)
+    if high is not None:
+        cells["ratio_high"] = defined_or(high, "no upper limit: too few events in the target")
+    return cells
+
+
+def _ratio_limits(disparities: Disparities, low: Floats, high: Floats) -> tuple[Floats, Floats] | None:
     """Limits of the ratio: those of the rate over a known number, or of the ratio's own law."""
-    known = disparities.comparison.known
-    if disparities.paired is not None:
+    known, level = disparities.comparison.known, disparities.request.level
+    if disparities.people.paired is not None:
         return None
     if known is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -236,8 +250,8 @@ def _ratio_limits(
         return np.where(positive, ends[0], np.nan), np.where(positive, ends[1], np.nan)
     if not disparities.binary:
         return disparities.gaps.limits(level) if disparities.scale == "ratio" else None
-    if disparities.weighted is not None:
-        return LinearGaps(disparities.weighted.sums, disparities.comparison, "ratio").limits(level)
+    if disparities.people.weighted is not None:
+        return LinearGaps(disparities.people.weighted.sums, disparities.comparison, "ratio").limits(level)
     ratios = BinaryGaps(disparities.atoms, disparities.comparison, "ratio")
     limits, partly = ratios.any_limits(level), ratios.parts.shape == "partial"
     return np.where(partly, np.nan, limits[0]), np.where(partly, np.nan, limits[1])
@@ -246,9 +260,9 @@ def _ratio_limits(
 def _standardized(disparities: Disparities) -> Floats | None:
     """The difference over the root mean of the two variances, of real values with people opposite."""
     comparison, atoms = disparities.comparison, disparities.atoms
-    if atoms.binary or comparison.known is not None or disparities.weighted is not None:
+    if atoms.binary or comparison.known is not None or disparities.people.weighted is not None:
         return None
-    if disparities.paired is not None:
+    if disparities.people.paired is not None:
         return None
     sides = [atoms.pooled(side) for side in (comparison.member, comparison.reference)]
     variances = [m2 / np.maximum(count - 1.0, 1.0) for count, _, m2 in sides]
@@ -261,60 +275,71 @@ def _standardized(disparities: Disparities) -> Floats | None:
 Family = Sequence[tuple[Line, float]]
 
 
-def add_impact_ratios(lines: Sequence[Line], plan: Plan, found: Mapping[str, SortedGroups]) -> None:
+def add_impact_ratios(lines: Sequence[Line], request: Request, found: Mapping[str, SortedGroups]) -> None:
     """The rate of the favourable decision over the highest one of the same attributes, groups large enough only.
 
     Where nobody said which decision is favourable it is taken to be 1. Limits know that the highest rate was chosen
     from the data, and a group is marked only where a test over all pairs of groups shows it below four fifths of
     another: the bare quotient is below .8 somewhere in .62 to 1.00 of tables with equal rates.
     """
-    for (metric, _), family in _families(lines, plan).items():
+    for (metric, _), family in _families(lines, request).items():
         if len(family) < 2:
             continue  # a group alone is the highest of nobody else
         highest = max(rate for _, rate in family)
         for line, rate in family:
-            line.impact_ratio = rate / highest if highest > 0 else None
+            line.row["impact_ratio"] = rate / highest if highest > 0 else None
         if highest > 0:
             infer = _infer_from_counts if found[metric].weighted is None else _infer_from_rows
-            infer(family, plan, found[metric])
+            infer(family, request, found[metric])
 
 
 def _families(
-    lines: Sequence[Line], plan: Plan
+    lines: Sequence[Line], request: Request
 ) -> dict[tuple[str, tuple[str, ...]], list[tuple[Line, float]]]:
     """Selection rates of groups of the same attributes, as rates of the favourable decision."""
     families: dict[tuple[str, tuple[str, ...]], list[tuple[Line, float]]] = {}
     for line in lines:
-        if is_selection(line.metric) and line.level is not None and not line.too_few:
-            rate = 1.0 - line.level if plan.audit.favourable == 0 else line.level
+        rate = scalar(line.row["rate"])
+        if is_selection(line.metric) and rate is not None and not line.too_few:
+            rate = 1.0 - rate if request.audit.favourable == 0 else rate
             families.setdefault((line.metric.name, line.group.attributes), []).append((line, rate))
     return families
 
 
-def _infer_from_counts(family: Family, plan: Plan, found: SortedGroups) -> None:
-    people = np.array([float(line.n) for line, _ in family])
+def _infer_from_counts(family: Family, request: Request, found: SortedGroups) -> None:
+    people = np.array([float(line.row["n"]) for line, _ in family])
     rates = np.array([rate for _, rate in family])
     events = np.rint(people * rates)
-    limits = ratio_to_highest(events, people, plan.level)
-    pairs = pairs_of_groups(events, people, FOUR_FIFTHS, plan.level)
+    limits = ratio_to_highest(events, people, request.level)
+    pairs = pairs_of_groups(events, people, FOUR_FIFTHS, request.level)
     lower = np.where(rates[pairs.first] < rates[pairs.second], pairs.first, pairs.second)
-    marked = set(lower[pairs.p_adjusted <= 1.0 - plan.level].tolist())
+    marked = set(lower[pairs.p_adjusted <= 1.0 - request.level].tolist())
     for place, (line, _) in enumerate(family):
-        line.impact_ratio_low, line.impact_ratio_high = float(limits.low[place]), float(limits.high[place])
-        line.four_fifths = place in marked
+        line.row.update(
+            {
+                "impact_ratio_low": float(limits.low[place]),
+                "impact_ratio_high": float(limits.high[place]),
+            }
+        )
+        line.row["four_fifths"] = place in marked
 
 
-def _infer_from_rows(family: Family, plan: Plan, found: SortedGroups) -> None:
+def _infer_from_rows(family: Family, request: Request, found: SortedGroups) -> None:
     """Of weighted rows and persons with several."""
     assert found.weighted is not None
     sums = found.weighted.sums
-    if plan.audit.favourable == 0:
+    if request.audit.favourable == 0:
         sums = replace(sums, total=sums.weight - sums.total)
     member = np.array([found.cells.mask(line.group) for line, _ in family])
-    limits = linear_to_highest(sums, member, FOUR_FIFTHS, plan.level)
+    limits = linear_to_highest(sums, member, FOUR_FIFTHS, request.level)
     for place, (line, _) in enumerate(family):
-        line.impact_ratio_low, line.impact_ratio_high = float(limits.low[place]), float(limits.high[place])
-        line.four_fifths = bool(limits.below[place])
+        line.row.update(
+            {
+                "impact_ratio_low": float(limits.low[place]),
+                "impact_ratio_high": float(limits.high[place]),
+            }
+        )
+        line.row["four_fifths"] = bool(limits.below[place])
 
 
 # -- The ratio to the highest rate of weighted rows and repeated units: as of counts, by the law of their

@@ -9,9 +9,11 @@ import numpy as np
 
 from fairtrial._audit.cells import Rows
 from fairtrial._audit.groups import compared_groups
-from fairtrial._compare.disparities import Disparities, find_disparities
-from fairtrial._compare.request import Inference
+from fairtrial._compare.comparing import find_disparities
+from fairtrial._compare.disparities import Disparities
+from fairtrial._compare.request import Request
 from fairtrial._compare.results import LISTED
+from fairtrial._compare.rows import gap_cell
 from fairtrial._compare.table_parts import (
     REFUSED,
     WHO,
@@ -22,7 +24,6 @@ from fairtrial._compare.table_parts import (
     as_dicts,
     attributes_of,
     compared_words,
-    gap_cell,
     known_groups,
     need,
 )
@@ -61,9 +62,11 @@ def build_means(asked: Asked) -> Table:
     places: list[list[list[str]]] = []
     for metric in metrics:
         found = find_disparities(
-            WHO, audit, metric, by=groups, depth=1, target=asked.target, minimum=FEWEST,
-            inference=Inference(within=asked.within),
-        )  # fmt: skip
+            Request(
+                who=WHO, audit=audit, by=groups, target=asked.target, minimum=FEWEST, within=asked.within
+            ),
+            metric,
+        )
         points = BASIS_POINTS[asked.own["price_unit"]] if metric.value == price else None
         rows += _mean_lines(found, asked, points)
         places += [group.place for group in found.groups]

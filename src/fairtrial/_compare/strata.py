@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells, Rows
 from fairtrial._audit.groups import by_attributes, check_not_continuous
-from fairtrial._compare.request import Inference
+from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import Estimate
 from fairtrial._compare.weights import WeightedRows, atom_of_rows
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
@@ -24,7 +24,6 @@ from fairtrial._inference.compare.strata_gaps import StrataGaps
 from fairtrial._inference.compare.sums_gaps import MeanStrataGaps
 from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.ways import Scale
 from fairtrial._metrics.groups import Target
 from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import undefined
@@ -124,10 +123,11 @@ def strata_of(cells: Cells, columns: Sequence[str]) -> tuple[NDArray[np.int64], 
 
 
 def adjust(
-    who: str, cells: Cells, atoms: Atoms, comparison: Comparison, columns: tuple[str, ...], scale: Scale,
-    unadjusted: Gaps, weighted: WeightedRows | None = None,
+    request: Request, cells: Cells, atoms: Atoms, comparison: Comparison, unadjusted: Gaps,
+    weighted: WeightedRows | None = None,
 ) -> Within:  # fmt: skip
-    """The gaps within the strata of these columns."""
+    """The gaps within the strata of the columns that `within` names."""
+    who, columns, scale = request.who, tuple(request.within), request.scale
     if comparison.shared(atoms).any():
         required = "needs a reference that shares nobody with the groups compared"
         raise NotApplicable(who, Fault("target", required))
@@ -217,14 +217,14 @@ SHRUNK = 0.1  # the penalty on squared coefficients, of numbers in standard devi
 
 
 def adjust_by_model(
-    who: str, audit: Audit, metric: Metric, cells: Cells, comparison: Comparison, inference: Inference,
-    unadjusted: Gaps,
+    request: Request, metric: Metric, cells: Cells, comparison: Comparison, unadjusted: Gaps
 ) -> Within:  # fmt: skip
     """The gaps standardised by models of the outcome and of who is in the group, both of the columns `within` names."""
-    if inference.scale == "ratio":
+    who, audit = request.who, request.audit
+    if request.scale == "ratio":
         required = "'ratio' is not inferred by a model"
         raise NotApplicable(who, Fault("scale", required, cure="Leave it out"))
-    columns = tuple(inference.within)
+    columns = tuple(request.within)
     numbers = [name for name in columns if name not in audit.bins and audit.kind(name) in ("int", "float")]
     labels = [name for name in columns if name not in numbers]
     rows = audit.rows(

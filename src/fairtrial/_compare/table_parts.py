@@ -9,19 +9,14 @@ from typing import Any
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import compared_groups
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.judgement import finite_or_reason
 from fairtrial._compare.results import LISTED
 from fairtrial._compare.strata import adjusted_cells
 from fairtrial._errors import Fault, NotApplicable, Set, Words
-from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._labels import MISSING
 from fairtrial._metrics.groups import Group
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import METRICS
 from fairtrial._metrics.values import role
-from fairtrial._results.column import (
-    undefined,
-)
 from fairtrial._results.text import counted
 
 WHO = "tabulate"
@@ -89,11 +84,6 @@ def favourable_metric(audit: Audit) -> Metric:
 def stated(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
     """What the field asks to be said beside the numbers; what nobody said is said to be missing."""
     return {title: str(options.get(name) or NOT_STATED) for name, title in names.items()}
-
-
-def gap_cell(gaps: Gaps, value: float, index: int) -> Any:
-    why = gaps.reason[index]
-    return undefined(why) if why is not None else finite_or_reason(float(value), gaps, index)
 
 
 def adjusted(found: Disparities, level: float, index: int) -> dict[str, Any]:

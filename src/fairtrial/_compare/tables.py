@@ -11,13 +11,14 @@ from fairtrial._compare import decision_tables as decisions
 from fairtrial._compare import local_law_144 as impact
 from fairtrial._compare import score_tables as amounts
 from fairtrial._compare.columns import FAVOURED, UNDETERMINED
-from fairtrial._compare.disparities import Disparities, find_disparities
+from fairtrial._compare.comparing import find_disparities
+from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.judgement import certified
-from fairtrial._compare.request import Inference
+from fairtrial._compare.request import Request
 from fairtrial._compare.results import BEYOND, NO_THRESHOLD, WITHIN, TabulateResult
-from fairtrial._compare.scales import find_ratio_band
-from fairtrial._compare.table_parts import NOT_STATED, WHO, Asked, Table, as_dicts, gap_cell, known_groups
-from fairtrial._compare.tolerance import find_band
+from fairtrial._compare.rows import gap_cell
+from fairtrial._compare.table_parts import NOT_STATED, WHO, Asked, Table, as_dicts, known_groups
+from fairtrial._compare.tolerance import find_scaled_band
 from fairtrial._compare.words import band_words
 from fairtrial._errors import Fault, InputError, Note, did_you_mean
 from fairtrial._inference.multiplicity import holm
@@ -99,14 +100,15 @@ def _entry(asked: Asked, record: Mapping[str, Any]) -> Entry:
         raise InputError(WHO, Fault("records", "scale must be difference or ratio", got=scale))
     threshold = record.get("threshold")
     try:
-        band = find_ratio_band(WHO, threshold) if scale == "ratio" else find_band(WHO, threshold, metric)
+        band = find_scaled_band(WHO, threshold, metric, scale)
     except InputError as error:  # certify's tolerance is called a threshold here
         raise InputError(
             WHO, [replace(fault, argument="records", subject="threshold") for fault in error.faults]
         ) from None
     found = find_disparities(
-        WHO, asked.audit, metric, by=[dict(record["group"])], depth=1, target=record.get("target", asked.target),
-        minimum=1, inference=Inference(scale=scale),
+        Request(who=WHO, audit=asked.audit, by=[dict(record["group"])], target=record.get("target", asked.target),
+                minimum=1, scale=scale),
+        metric,
     )  # fmt: skip
     return Entry(record, found, band)
 

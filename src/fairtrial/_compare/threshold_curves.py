@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._audit.audit import Audit
-from fairtrial._compare.lines import Line, Plan
-from fairtrial._compare.measure_answer import adjust, notes_of, row_of, verdict_of
+from fairtrial._compare.lines import Line, adjust
+from fairtrial._compare.measure_answer import notes_of, verdict_of
+from fairtrial._compare.rates import attributes_of
+from fairtrial._compare.request import Request
 from fairtrial._compare.results import MeasureResult
 from fairtrial._compare.thresholds import (
     AREA,
@@ -26,62 +28,55 @@ from fairtrial._errors import Note
 from fairtrial._inference.rates.all_thresholds import band, exact_limits
 from fairtrial._inference.rates.sorted_scores import SortedScores
 from fairtrial._method.known_outcomes import refuse_selective
-from fairtrial._metrics.harm import harmed_side
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import role
 from fairtrial._results.text import in_a_sentence
 
 
-def answer_thresholds(plan: Plan) -> MeasureResult:
+def answer_thresholds(request: Request, metrics: Sequence[Metric], interval: str | None) -> MeasureResult:
     """Every group's largest gap over all thresholds of the score, its area under the curve, and the curves."""
-    check_thresholds(plan)
-    audit = plan.audit
-    refuse_selective(WHO, audit, plan.metrics, "metrics")
-    people, plan, rows = scored_people(plan)
+    check_thresholds(request, metrics, interval)
+    audit = request.audit
+    refuse_selective(WHO, audit, metrics, "metrics")
+    people, request, rows = scored_people(request)
     lines: list[Line] = []
-    for metric in plan.metrics:
-        lines += share_lines(plan, metric, people, people.part(condition_of(metric)))
-    lines += area_lines(plan, people)
-    for line in lines:
-        line.harmed = harmed_side(line.metric, audit.favourable)
+    for metric in metrics:
+        lines += share_lines(request, metric, people, people.part(condition_of(metric)))
+    lines += area_lines(request, people)
     adjust(lines)
-    alpha = 1 - plan.level
+    attributes = attributes_of(request)
     return MeasureResult(
-        question=f"What are the rates by {in_a_sentence(plan.attributes)}, at every threshold of {audit.score}?",
-        null=f"At every threshold each group's rate equals that of {plan.target.label}.",
-        verdict=verdict_of(lines, alpha, plan),
-        estimates=tuple(row_of(line, alpha) for line in lines),
-        details={**_details(plan, lines), "curves": all_curves(plan, people)},
+        question=f"What are the rates by {in_a_sentence(attributes)}, at every threshold of {audit.score}?",
+        null=f"At every threshold each group's rate equals that of {request.target.label}.",
+        verdict=verdict_of(lines, request, metrics),
+        estimates=tuple(line.cells(1 - request.level) for line in lines),
+        details={
+            "labels": {metric.name: metric.label for metric in (*map(at_thresholds, metrics), AREA)},
+            "described": [],
+            "confidence_level": request.level,
+            "scale": request.scale,
+            "tolerance": None,
+            "left_out": [],
+            "places": [line.group.place for line in lines],
+            "thresholds": "all",
+            "score": audit.score,
+            "curve_labels": {metric.name: metric.label for metric in metrics},
+            "curves": all_curves(request, metrics, people),
+        },
         notes=(
             *audit.notes(complete=False),
-            *_notes(plan.level),
-            *(note for note in notes_of(lines, plan.minimum) if note.code != "pointwise"),
+            *_notes(request.level),
+            *(note for note in notes_of(lines, request.minimum) if note.code != "pointwise"),
         ),
         provenance=audit.provenance(
             rows,
             arguments={
-                "metrics": [metric.to_dict() for metric in plan.metrics],
-                "target": plan.target.to_dict(),
-                "by": list(plan.attributes),
+                "metrics": [metric.to_dict() for metric in metrics],
+                "target": request.target.to_dict(),
+                "by": list(attributes),
             },
         ),
     )
-
-
-def _details(plan: Plan, lines: list[Line]) -> dict[str, Any]:
-    asked = [at_thresholds(metric) for metric in plan.metrics]
-    return {
-        "labels": {metric.name: metric.label for metric in (*asked, AREA)},
-        "described": [],
-        "confidence_level": plan.level,
-        "scale": plan.scale,
-        "tolerance": None,
-        "left_out": [],
-        "places": [line.group.place for line in lines],
-        "thresholds": "all",
-        "score": plan.audit.score,
-        "curve_labels": {metric.name: metric.label for metric in plan.metrics},
-    }
 
 
 def _notes(level: float) -> list[Note]:
@@ -106,7 +101,7 @@ BINS = 10  # of a calibration curve, where the audit does not cut the score
 
 
 def share_curves(
-    plan: Plan, metric: Metric, people: ScoredPeople, table: SortedScores
+    request: Request, metric: Metric, people: ScoredPeople, table: SortedScores
 ) -> list[dict[str, Any]]:
     """The rate at thresholds from low to high, with a band that holds at all of them, for every group."""
     thresholds = table.grid(MOST_POINTS)
@@ -114,11 +109,11 @@ def share_curves(
     points = []
     for group, inside in zip(people.groups, people.inside, strict=True):
         own = table.places(inside)
-        if own.size < plan.minimum:
+        if own.size < request.minimum:
             continue
         k = table.at_or_above(own, thresholds)
         kept, steps = apart(k[None], np.array([float(own.size)]))
-        low, high = band(k[kept], own.size, plan.level)
+        low, high = band(k[kept], own.size, request.level)
         rate = k[kept] / own.size
         if flipped:
             rate, low, high = 1 - rate, 1 - high, 1 - low
@@ -157,15 +152,15 @@ def _points(about: dict[str, Any], columns: dict[str, Floats]) -> list[dict[str,
     ]
 
 
-def roc_curves(plan: Plan, people: ScoredPeople) -> list[dict[str, Any]]:
+def roc_curves(request: Request, people: ScoredPeople) -> list[dict[str, Any]]:
     """True against false positive rates; both bands hold at every threshold together, each at half the error."""
     tables = [people.part(given) for given in (1, 0)]
     thresholds = tables[1].grid(MOST_POINTS)
-    level = (1.0 + plan.level) / 2.0
+    level = (1.0 + request.level) / 2.0
     points = []
     for group, inside in zip(people.groups, people.inside, strict=True):
         own = [table.places(inside) for table in tables]
-        if sum(places.size for places in own) < plan.minimum or min(places.size for places in own) < STEP:
+        if sum(places.size for places in own) < request.minimum or min(places.size for places in own) < STEP:
             continue
         k = np.array(
             [table.at_or_above(places, thresholds) for table, places in zip(tables, own, strict=True)]
@@ -179,9 +174,10 @@ def roc_curves(plan: Plan, people: ScoredPeople) -> list[dict[str, Any]]:
     return points
 
 
-def calibration_curves(plan: Plan, people: ScoredPeople, audit: Audit) -> list[dict[str, Any]]:
+def calibration_curves(request: Request, people: ScoredPeople) -> list[dict[str, Any]]:
     """How often people of a score bin have the outcome: exact limits that hold in all of a group's bins at once."""
     assert people.outcome is not None
+    audit = request.audit
     edges = audit.bin_edges(str(audit.score), default=BINS)
     known = ~np.isnan(people.outcome)
     score, outcome, codes = people.scores[known], people.outcome[known], people.codes[known]
@@ -195,10 +191,10 @@ def calibration_curves(plan: Plan, people: ScoredPeople, audit: Audit) -> list[d
     points = []
     for group, inside in zip(people.groups, people.inside, strict=True):
         people_in, events, sums = (part[:, inside].sum(axis=1) for part in (n, k, total))
-        if people_in.sum() < plan.minimum:
+        if people_in.sum() < request.minimum:
             continue
         filled = people_in > 0
-        error = 1.0 - plan.level ** (1.0 / max(int(filled.sum()), 1))
+        error = 1.0 - request.level ** (1.0 / max(int(filled.sum()), 1))
         low, high = exact_limits(events[filled], people_in[filled].astype(float), np.asarray(error))
         count = people_in[filled]
         columns = {
@@ -209,11 +205,11 @@ def calibration_curves(plan: Plan, people: ScoredPeople, audit: Audit) -> list[d
     return points
 
 
-def all_curves(plan: Plan, people: ScoredPeople) -> list[dict[str, Any]]:
+def all_curves(request: Request, metrics: Sequence[Metric], people: ScoredPeople) -> list[dict[str, Any]]:
     """Of every metric asked for; with an outcome also the ROC curve and calibration."""
     points = []
-    for metric in plan.metrics:
-        points += share_curves(plan, metric, people, people.part(condition_of(metric)))
+    for metric in metrics:
+        points += share_curves(request, metric, people, people.part(condition_of(metric)))
     if people.outcome is not None:
-        points += roc_curves(plan, people) + calibration_curves(plan, people, plan.audit)
+        points += roc_curves(request, people) + calibration_curves(request, people)
     return points

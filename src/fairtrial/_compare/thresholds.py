@@ -13,12 +13,15 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Rows
 from fairtrial._audit.groups import check_target, compared_groups
 from fairtrial._compare.columns import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
-from fairtrial._compare.lines import Line, Plan
+from fairtrial._compare.lines import Line
+from fairtrial._compare.rates import attributes_of
+from fairtrial._compare.request import Request
 from fairtrial._errors import Fault, Named, NotApplicable, Set, Words
 from fairtrial._inference.rates.all_thresholds import band, largest_gap
 from fairtrial._inference.rates.areas import Areas, gap_limits, gap_p
 from fairtrial._inference.rates.sorted_scores import SortedScores, areas_of
 from fairtrial._metrics.groups import Group
+from fairtrial._metrics.harm import harmed_side
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import role
 from fairtrial._results.column import State
@@ -54,39 +57,33 @@ class ScoredPeople:
         return self.parts[given]
 
 
-def check_thresholds(plan: Plan) -> None:
+def check_thresholds(request: Request, metrics: Sequence[Metric], interval: str | None) -> None:
     """Refuse what has no law over all thresholds, by name."""
-    audit = plan.audit
-    faults = [fault for metric in plan.metrics if (fault := _metric_fault(metric, audit)) is not None]
+    audit = request.audit
+    faults = [fault for metric in metrics if (fault := _metric_fault(metric, audit)) is not None]
     if not audit.has("score"):
         cure = Words("name its column with {}", Set("score", of="Audit"))
         faults.append(Fault("thresholds", "needs a score", cure=cure))
-    if plan.target.kind in ("number", "overall"):
+    if request.target.kind in ("number", "overall"):
         faults.append(Fault("target", "must be everyone else or a reference group over all thresholds"))
-    if plan.interval is not None:
-        faults.append(
-            Fault(
-                "interval",
-                "cannot be chosen over all thresholds: bands are exact ones",
-                cure=Words("Leave {} out", Named("interval")),
-            )
-        )
-    if plan.band is not None:
-        faults.append(
-            Fault(
-                "tolerance",
-                "is not for all thresholds: their gaps are tested against none",
-                cure=Words("Leave {} out", Named("tolerance")),
-            )
-        )
-    if plan.scale != "difference":
-        faults.append(Fault("scale", "must be 'difference' over all thresholds", got=plan.scale))
-    if plan.inference.within:
+    asked = {"interval": interval, "tolerance": request.tolerance}
+    required = {
+        "interval": "cannot be chosen over all thresholds: bands are exact ones",
+        "tolerance": "is not for all thresholds: their gaps are tested against none",
+    }
+    faults += [
+        Fault(name, required[name], cure=Words("Leave {} out", Named(name)))
+        for name, value in asked.items()
+        if value is not None
+    ]
+    if request.scale != "difference":
+        faults.append(Fault("scale", "must be 'difference' over all thresholds", got=request.scale))
+    if request.within:
         faults.append(Fault("within", "is not for all thresholds", cure="Leave it out"))
     for name in EVIDENCE:
         if getattr(audit, name) is not None:
-            required = Words("is not honoured with {}", Set("thresholds", "all"))
-            faults.append(Fault(name, required, cure="Make an Audit without it"))
+            refused = Words("is not honoured with {}", Set("thresholds", "all"))
+            faults.append(Fault(name, refused, cure="Make an Audit without it"))
     if faults:
         raise NotApplicable(WHO, faults)
 
@@ -120,25 +117,25 @@ def condition_of(metric: Metric) -> int | None:
     return int(admitted[0]) if len(conditions) == 1 and len(admitted) == 1 else NOT_A_SHARE
 
 
-def scored_people(plan: Plan) -> tuple[ScoredPeople, Plan, Rows]:
+def scored_people(request: Request) -> tuple[ScoredPeople, Request, Rows]:
     """The rows, sorted by score once."""
-    audit = plan.audit
-    check_target(WHO, audit, plan.target)
+    audit, attributes = request.audit, attributes_of(request)
+    check_target(WHO, audit, request.target)
     known = has_outcome(audit)
     source = audit.lacking(audit.role_columns("outcome")) if known and audit.missing == "drop" else audit
     roles = ("score", "outcome") if known else ("score",)
-    rows = source.rows(attributes=plan.attributes, roles=roles, complete=False, who=WHO)
-    groups, target = compared_groups(WHO, audit, plan.by, plan.depth, plan.target)
-    plan = replace(plan, target=target or plan.target)
-    codes, first = _smallest_groups(rows, plan.attributes)
+    rows = source.rows(attributes=attributes, roles=roles, complete=False, who=WHO)
+    groups, target = compared_groups(WHO, audit, request.by, request.depth, request.target)
+    request = replace(request, target=target or request.target)
+    codes, first = _smallest_groups(rows, attributes)
     order = np.argsort(rows.roles["score"], kind="stable")
     members = [_among(rows, group, first) for group in groups]
-    reference = None if plan.target.group is None else _among(rows, plan.target.group, first)
+    reference = None if request.target.group is None else _among(rows, request.target.group, first)
     found = ScoredPeople(
         rows.roles["score"][order], codes[order], rows.roles["outcome"][order] if known else None, groups,
         np.array(members, dtype=bool).reshape(len(groups), first.size), reference,
     )  # fmt: skip
-    return found, plan, rows
+    return found, request, rows
 
 
 def _smallest_groups(rows: Rows, attributes: Sequence[str]) -> tuple[Ints, Ints]:
@@ -169,7 +166,7 @@ def _among(rows: Rows, group: Group, first: Ints) -> Bools:
     return inside
 
 
-def share_lines(plan: Plan, metric: Metric, people: ScoredPeople, table: SortedScores) -> list[Line]:
+def share_lines(request: Request, metric: Metric, people: ScoredPeople, table: SortedScores) -> list[Line]:
     """Each group's largest gap over all thresholds, its rate there with the band's limits."""
     lines = []
     flipped = metric.value == role.not_decision
@@ -177,27 +174,44 @@ def share_lines(plan: Plan, metric: Metric, people: ScoredPeople, table: SortedS
         own = table.places(inside)
         others = None if people.reference is None else table.places(people.reference)
         m = table.scores.size - own.size if others is None else others.size
-        line = Line(metric=at_thresholds(metric), group=group, binary=True, n=int(own.size),
-                    target=plan.target.label, target_n=int(m))  # fmt: skip
-        line.untested = _untested(plan, inside, people.reference, own.size, m, table)
-        line.is_reference = line.untested is not None and line.untested.code == REFERENCE.code
+        untested = _untested(request, inside, people.reference, own.size, m, table)
+        found = None if untested is not None else largest_gap(own, others, table.ends, request.level)
+        threshold = None if found is None else float(table.scores[found.place])
+        line = _line(request, at_thresholds(metric, threshold), group, own.size, m, untested, binary=True)
         lines.append(line)
-        if line.untested is not None:
+        if found is None:
             continue
-        found = largest_gap(own, others, table.ends, plan.level)
-        line.threshold = float(table.scores[found.place])
-        low, high = (float(side[0]) for side in band(np.array([float(found.count)]), own.size, plan.level))
+        low, high = (float(side[0]) for side in band(np.array([float(found.count)]), own.size, request.level))
         rate, target = found.count / own.size, found.target_count / m
         sides = (rate, low, high, target, found.gap, found.low, found.high)
         if flipped:
             sides = (1 - rate, 1 - high, 1 - low, 1 - target, -found.gap, -found.high, -found.low)
-        line.level, line.low, line.high, line.target_level = sides[:4]
-        line.difference, line.difference_low, line.difference_high = sides[4:]
-        line.ratio = line.level / line.target_level if line.target_level else None
-        line.events = int(own.size - found.count if flipped else found.count)
-        line.p_value = found.p
-        line.metric = at_thresholds(metric, line.threshold)
+        names = (
+            "rate",
+            "rate_low",
+            "rate_high",
+            "target_rate",
+            "difference",
+            "difference_low",
+            "difference_high",
+        )
+        line.row.update(zip(names, sides, strict=True))
+        line.row.update({
+            "ratio": sides[0] / sides[3] if sides[3] else None,
+            "events": int(own.size - found.count if flipped else found.count),
+            "threshold": threshold, "p_value": found.p,
+        })  # fmt: skip
     return lines
+
+
+def _line(
+    request: Request, metric: Metric, group: Group, n: int, m: int, untested: State | None, *, binary: bool
+) -> Line:
+    harmed = harmed_side(metric, request.audit.favourable)
+    target = request.target.label
+    return Line.of(
+        metric, group, harmed, binary=binary, n=int(n), target=target, target_n=int(m), untested=untested
+    )
 
 
 def at_thresholds(metric: Metric, threshold: float | None = None) -> Metric:
@@ -207,15 +221,15 @@ def at_thresholds(metric: Metric, threshold: float | None = None) -> Metric:
 
 
 def _untested(
-    plan: Plan, inside: Bools, reference: Bools | None, n: int, m: int, table: SortedScores
+    request: Request, inside: Bools, reference: Bools | None, n: int, m: int, table: SortedScores
 ) -> State | None:
     """Why a group is not compared; size alone decides."""
     if reference is not None and np.array_equal(inside, reference):
         return State(REFERENCE.code, "it is the reference")
     if n == 0:
         return State(NOBODY.code, "nobody meets the metric's condition")
-    if n < plan.minimum:
-        return State(TOO_FEW.code, f"fewer than {plan.minimum} members")
+    if n < request.minimum:
+        return State(TOO_FEW.code, f"fewer than {request.minimum} members")
     if reference is None and m == 0:
         return State(EVERYONE.code, "it is everyone: there is nobody to compare with")
     if reference is not None and (inside & reference).any():
@@ -223,11 +237,13 @@ def _untested(
     if m == 0:
         return State(NO_TARGET.code, "nobody in the target meets the metric's condition")
     return (
-        State(FEW_IN_TARGET.code, f"fewer than {plan.minimum} to compare with") if m < plan.minimum else None
+        State(FEW_IN_TARGET.code, f"fewer than {request.minimum} to compare with")
+        if m < request.minimum
+        else None
     )
 
 
-def area_lines(plan: Plan, people: ScoredPeople) -> list[Line]:
+def area_lines(request: Request, people: ScoredPeople) -> list[Line]:
     """Each group's area under the curve, and its gap to that of the target; none without an outcome."""
     if people.outcome is None:
         return []
@@ -239,14 +255,14 @@ def area_lines(plan: Plan, people: ScoredPeople) -> list[Line]:
     lines = []
     for i, (group, inside) in enumerate(zip(people.groups, people.inside, strict=True)):
         n, m = (int(side.positives[i] + side.negatives[i]) for side in (own, others))
-        line = Line(metric=AREA, group=group, binary=False, n=n, target=plan.target.label, target_n=m)
-        line.untested = _untested(plan, inside, people.reference, n, m, table) or _few(own, others, i)
-        line.is_reference = line.untested is not None and line.untested.code == REFERENCE.code
-        lines.append(line)
-    shown = [i for i, line in enumerate(lines) if line.n >= plan.minimum and _few(own, own, i) is None]
-    _fill_areas([lines[i] for i in shown], _some(own, shown), plan.level)
+        untested = _untested(request, inside, people.reference, n, m, table) or _few(own, others, i)
+        lines.append(_line(request, AREA, group, n, m, untested, binary=False))
+    shown = [
+        i for i, line in enumerate(lines) if line.row["n"] >= request.minimum and _few(own, own, i) is None
+    ]
+    _fill_areas([lines[i] for i in shown], _some(own, shown), request.level)
     tested = [i for i in shown if lines[i].untested is None]
-    _fill_gaps([lines[i] for i in tested], _some(own, tested), _some(others, tested), plan.level)
+    _fill_gaps([lines[i] for i in tested], _some(own, tested), _some(others, tested), request.level)
     return lines
 
 
@@ -274,13 +290,14 @@ def _some(areas: Areas, places: list[int]) -> Areas:
 def _fill_areas(lines: list[Line], own: Areas, level: float) -> None:
     low, high = own.limits(level)
     for i, line in enumerate(lines):
-        line.level, line.low, line.high = float(own.area[i]), float(low[i]), float(high[i])
+        line.row.update({"rate": float(own.area[i]), "rate_low": float(low[i]), "rate_high": float(high[i])})
 
 
 def _fill_gaps(lines: list[Line], own: Areas, others: Areas, level: float) -> None:
     low, high = gap_limits(own, others, level)
     p = gap_p(own, others)
     for i, line in enumerate(lines):
-        line.target_level, line.difference = float(others.area[i]), float(own.area[i] - others.area[i])
-        line.difference_low, line.difference_high = float(low[i]), float(high[i])
-        line.p_value = float(p[i])
+        line.row.update({
+            "target_rate": float(others.area[i]), "difference": float(own.area[i] - others.area[i]),
+            "difference_low": float(low[i]), "difference_high": float(high[i]), "p_value": float(p[i]),
+        })  # fmt: skip

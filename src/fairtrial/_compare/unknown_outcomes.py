@@ -13,7 +13,7 @@ from fairtrial._audit.groups import check_not_continuous
 from fairtrial._audit.schema import Unlabelled
 from fairtrial._audit.unknown_outcomes import OutcomeCells, outcome_cells
 from fairtrial._compare.between_ends import Bounds
-from fairtrial._compare.request import Inference, refuse_ways
+from fairtrial._compare.request import Request
 from fairtrial._errors import Fault, NotApplicable, Note, Set, Words
 from fairtrial._inference.compare.end_gaps import EndGaps, RateEnds, label_gaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from fairtrial._compare.sorted_groups import Estimate
 from fairtrial._inference.power import Band, MeanAudits
 from fairtrial._inference.rates.binary_gaps import no_gap
-from fairtrial._results.column import undefined
 
 DEPENDS = "depends on the people whose outcome is unknown"
 
@@ -84,15 +83,6 @@ def _target_faults(target: Target | Estimate) -> list[Fault]:
     return [Fault("target", required, cure=cure)]
 
 
-def refuse_inference(who: str, inference: Inference) -> None:
-    """Ways of inference that know no ends, by name."""
-    faults = refuse_ways(inference, "unknown outcomes: both ends have the ordinary law of rates")
-    if inference.within:
-        faults.append(Fault("within", "is not for unknown outcomes yet", cure="Leave it out"))
-    if faults:
-        raise NotApplicable(who, faults)
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OutcomeBounds(Bounds):
     """The labels behind the gaps, and whom each gap leaves open."""
@@ -120,20 +110,21 @@ def labels_of(found: OutcomeCells, assumed: Unlabelled) -> PartlyLabelled:
 
 
 def bound_gaps(
-    who: str,
-    found: OutcomeCells,
-    assumed: Unlabelled,
-    comparison: Comparison,
-    atoms: Atoms,
-    inference: Inference,
+    request: Request, found: OutcomeCells, comparison: Comparison, atoms: Atoms
 ) -> tuple[EndGaps, OutcomeBounds]:
     """The gaps at both ends, and what is behind them."""
-    refuse_inference(who, inference)
+    faults = request.refuse_interval("unknown outcomes: both ends have the ordinary law of rates")
+    if request.within:
+        faults.append(Fault("within", "is not for unknown outcomes yet", cure="Leave it out"))
+    if faults:
+        raise NotApplicable(request.who, faults)
     if comparison.shared(atoms).any():
         required = "needs a reference that shares nobody with the groups compared: some outcomes are unknown"
-        raise NotApplicable(who, Fault("target", required))
+        raise NotApplicable(request.who, Fault("target", required))
+    assumed = request.audit.unlabelled
+    assert assumed is not None
     labels = labels_of(found, assumed)
-    gaps = label_gaps(labels, comparison, inference.scale)
+    gaps = label_gaps(labels, comparison, request.scale)
     return gaps, outcome_bounds(labels, comparison, assumed, found.decision, found.kinds)
 
 
@@ -283,10 +274,6 @@ class _Plan:
             fixed += float(known[inside].sum()) / scaled**2
             drawn += float(guess[inside].sum()) / scaled**2
         return fixed, drawn
-
-
-def needed_cell(found: LabelsNeeded | None) -> Any:
-    return undefined(NOT_ENOUGH) if found is None else found.labels
 
 
 def needed_words(found: LabelsNeeded, gap: str, power: float) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize
 
 from fairtrial._inference.compare.choose_gaps import make_gaps
 from fairtrial._inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
 from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
 from fairtrial._inference.joint.joint_test import JointTest, joint_test, shrunk
+from fairtrial._inference.joint.vector_likelihood import chi_square_test, quadratic_test
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.proportions import SMALL_COUNT, binomial_deviance
 
@@ -72,14 +73,14 @@ def _binary(atoms: Atoms, everything: Bools, known: float | None, vector: Floats
         return float(binomial_deviance(k, n, np.clip(theta + shift, 0.0, 1.0)).sum())
 
     if known is not None:
-        return _result(statistic(known), vector.size, "likelihood ratio")
+        return chi_square_test(statistic(known), vector.size, "likelihood ratio")
     low, high = max(0.0, -float(shift.min())), min(1.0, 1.0 - float(shift.max()))
     if low >= high:
-        return _result(np.inf, vector.size, "likelihood ratio")
+        return chi_square_test(np.inf, vector.size, "likelihood ratio")
     found = optimize.minimize_scalar(
         statistic, bounds=(low, high), method="bounded", options={"xatol": 1e-13}
     )
-    return _result(float(found.fun), vector.size, "likelihood ratio")
+    return chi_square_test(float(found.fun), vector.size, "likelihood ratio")
 
 
 def _quadratic(
@@ -97,20 +98,3 @@ def _quadratic(
     every = None if known is None else np.full(member.shape[0], known)
     gaps = make_gaps(atoms, Comparison(member, against, every), likelihood="euclidean")
     return shrunk(test, gaps, vector)
-
-
-def quadratic_test(distance: Floats, covariance: Floats) -> JointTest:
-    """d' V^-1 d against chi-square with the rank of V."""
-    deviation = np.sqrt(np.diag(covariance))
-    scaled = covariance / np.outer(deviation, deviation)
-    values, vectors = np.linalg.eigh(scaled)
-    present = values > 1e-9 * values.max()
-    along = vectors.T @ (distance / deviation)
-    # A direction without variance admits no distance at all: exactly dependent gaps must be consistent.
-    impossible = bool(np.any(np.abs(along[~present]) > 1e-6 * max(1.0, float(np.abs(along).max()))))
-    statistic = np.inf if impossible else float(np.sum(along[present] ** 2 / values[present]))
-    return _result(statistic, int(present.sum()), "euclidean likelihood")
-
-
-def _result(statistic: float, df: int, rule: str) -> JointTest:
-    return JointTest(statistic, df, max(float(special.chdtrc(df, statistic)), 1e-300), rule)

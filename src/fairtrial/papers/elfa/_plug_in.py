@@ -11,7 +11,7 @@ from scipy import special
 
 from fairtrial._inference.evidence.atoms import Atoms, Bools
 from fairtrial._inference.joint.joint_test import JointTest
-from fairtrial._inference.joint.vector_likelihood import vector_log_ratio
+from fairtrial._inference.joint.vector_likelihood import vector_log_ratio as vector_log_ratio
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import SMALLEST_P
 from fairtrial._inference.ways import Likelihood
