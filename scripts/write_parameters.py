@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial._audit.audit import Audit
-from fairtrial._method.declaration import declared_methods
+from fairtrial._method.declaration import all_methods
 from fairtrial._options import Argument, arguments_of
 from fairtrial._trial.running import run
 
@@ -27,14 +27,14 @@ WIDTH = 110
 SECTION = re.compile(
     r"(?P<indent>[ ]*)Parameters\n[ ]*-{10}\n(?P<body>.*?)(?=\s*\n[ ]*[A-Z]\w+\n[ ]*-{3,}|\Z)", re.S
 )
-TABLE = re.compile(r"(<!-- options of (\w+) -->\n).*?(<!-- end of options -->)", re.S)
+TABLE = re.compile(r"(<!-- options of ([\w.]+) -->\n).*?(<!-- end of options -->)", re.S)
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Everything whose options are declared, by its public name."""
     yield "Audit", Audit.__init__
     yield "run", run
-    for name, method in declared_methods().items():
+    for name, method in all_methods().items():
         yield name, method.function
 
 
@@ -118,7 +118,9 @@ def changes() -> Iterator[tuple[Path, str]]:
         owner = Audit if name == "Audit" else plain
         path = Path(inspect.getsourcefile(owner) or "")
         source = texts.get(path) or path.read_text(encoding="utf-8")
-        docstring = _docstring_in(source, "class Audit" if name == "Audit" else f"def {name}(")
+        docstring = _docstring_in(
+            source, "class Audit" if name == "Audit" else f"def {plain.__name__}("
+        )
         texts[path] = source.replace(docstring, rewritten(plain, source, docstring), 1)
     for path in sorted((ROOT / "docs").rglob("*.md")):
         text = path.read_text(encoding="utf-8")

@@ -519,7 +519,7 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 # -- no template goes unsaid ------------------------------------------------------------------------------------------
 # Where each method's sentences are made; those of measure, certify and flag are written out in test_sentences.py.
 MODULES = {
-    "measure": (), "certify": ("compare.certify_verdict", "papers.elfa._answers"), "flag": (),
+    "measure": (), "certify": ("compare.certify_answer",), "flag": (),
     "scan": ("scan.answer", "scan.close_up", "scan.result", "scan.rungs"),
     "scan_all": ("scan.every_class",),
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words", "explain.criterion"),
@@ -530,8 +530,10 @@ MODULES = {
 }  # fmt: skip
 WRITTEN_OUT = {
     "_compare.words",
+    "_results.result",  # a saved verdict, read
     "_compare.measure_answer",
     "_compare.flag_answer",
+    "_compare.certify_verdict",
 }
 OF_THE_TRIAL = ("_trial.family", "_trial.in_people", "_report.one_gap")
 LISTED = {*(f"_{name}" for names in MODULES.values() for name in names), *OF_THE_TRIAL}

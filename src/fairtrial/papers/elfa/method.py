@@ -94,6 +94,39 @@ def certify(
     ----------
     audit : Audit
         The data and their roles.
+    metric : str or Metric or dict
+        The metric by name, such as fpr, one of your own, or a criterion, such as separation.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    depth : int, default 1
+        Intersections of up to this many attributes.
+    target : str or float or dict, default 'rest'
+        What each group is compared with: rest, overall, a number, or a reference group such as
+        race=Caucasian.
+    tolerance : float or list or None, default None
+        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    likelihood : {'empirical', 'euclidean'}, default 'empirical'
+        The likelihood of real values: of the rows, or of means and variances.
+    target_method : {'profile', 'orthogonal', 'scaled', 'plug-in'}, default 'plug-in'
+        How an estimated target enters; the paper's 'plug-in' takes it as known and does not hold its
+        level.
+    rule : {'paper', 'equivalence'}, default 'paper'
+        'paper' certifies whatever is not rejected; 'equivalence' by two one-sided tests, as
+        fairtrial.certify.
+    vector : dict or list or None, default None
+        Gaps by group, such as Hispanic=0.02: do they lie in the joint confidence region?
+    rate_interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'}, default 'likelihood'
+        The interval of a rate against a known target; the paper's is the likelihood's.
+    refinement : {'bartlett', 'balanced', 'adjusted', 'none'} or None, default 'none'
+        The refinement of a real-valued metric against a known target: none is the plain chi-square;
+        fairtrial.certify has none, but bounds for small samples.
+    minimum : int, default 1
+        Groups with fewer members are listed as not tested.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Same seed, same numbers.
 
     Returns
     -------
@@ -154,6 +187,34 @@ def flag(
     ----------
     audit : Audit
         The data and their roles.
+    metric : str or Metric or dict
+        The metric by name, such as fpr, one of your own, or a criterion, such as separation.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    depth : int, default 2
+        Intersections of up to this many attributes.
+    target : str or float or dict, default 'rest'
+        What each group is compared with: rest, overall, a number, or a reference group such as
+        race=Caucasian.
+    tolerance : float or list or None, default None
+        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    direction : {'above', 'below', 'harmed', 'outside', 'differs'} or None, default None
+        Which gaps are flagged: above or below the tolerance, on the side that harms, outside, or any
+        other.
+    fdr : float, default 0.05
+        The share of wrong flags that is accepted.
+    correction : {'bh', 'by', 'holm'}, default 'bh'
+        Over all groups at once; the paper's is bh.
+    likelihood : {'empirical', 'euclidean'}, default 'empirical'
+        The likelihood of real values: of the rows, or of means and variances.
+    target_method : {'profile', 'orthogonal', 'scaled', 'plug-in'}, default 'plug-in'
+        How an estimated target enters; the paper's 'plug-in' takes it as known and does not hold its
+        level.
+    minimum : int, default 1
+        Groups with fewer members are listed as not tested.
+    confidence_level : float, default 0.95
+        Of the intervals.
 
     Returns
     -------
