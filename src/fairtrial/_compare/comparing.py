@@ -19,7 +19,7 @@ from fairtrial._compare.pairs import paired_gaps
 from fairtrial._compare.probable_groups import find_probable, probable_bounds
 from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import (
-    Estimate,
+    OwnEstimate,
     SortedGroups,
     find_any_target,
     opposite,
@@ -102,7 +102,7 @@ def find_disparities(request: Request, metric: Metric) -> Disparities:
 
 
 def compare_sorted(
-    request: Request, metric: Metric, found: SortedGroups, target: Target | Estimate
+    request: Request, metric: Metric, found: SortedGroups, target: Target | OwnEstimate
 ) -> Disparities:
     """The gaps of the groups that are tested."""
     who, audit, cells, atoms = request.who, request.audit, found.cells, found.atoms
@@ -141,10 +141,10 @@ def compare_sorted(
 
 
 def _comparison(
-    who: str, member: Members, cells: Cells, target: Target | Estimate, atoms: Atoms
+    who: str, member: Members, cells: Cells, target: Target | OwnEstimate, atoms: Atoms
 ) -> Comparison:
     nothing = member.nobody()
-    if isinstance(target, Estimate):
+    if isinstance(target, OwnEstimate):
         return Comparison(member, nothing, None)
     if target.kind == "number":
         assert target.value is not None
@@ -155,11 +155,11 @@ def _comparison(
 
 
 def _weighted_gaps(
-    request: Request, weighted: WeightedRows, comparison: Comparison, target: Target | Estimate
+    request: Request, weighted: WeightedRows, comparison: Comparison, target: Target | OwnEstimate
 ) -> tuple[Gaps, list[Note]]:
     """Gaps of weighted rows and of persons with several rows; other ways of inference are refused by name."""
     faults = request.refuse_interval("weighted rows or persons with several rows")
-    if isinstance(target, Estimate):
+    if isinstance(target, OwnEstimate):
         required = "of your own estimate is not for weighted rows or repeated persons"
         faults.append(Fault("target", required, cure="name a group or a number"))
     if faults:
@@ -176,12 +176,12 @@ def _plain_gaps(
     cells: Cells,
     atoms: Atoms,
     comparison: Comparison,
-    target: Target | Estimate,
+    target: Target | OwnEstimate,
 ) -> tuple[Gaps, list[Note]]:
     """Gaps of rows that count once each."""
     notes: list[Note] = []
     audit = request.audit
-    if isinstance(target, Estimate):
+    if isinstance(target, OwnEstimate):
         codes, values, influence = _estimate_rows(request.who, audit, metric, cells, target)
         text = "The target is an estimate of your own: orthogonal scores carry its influence values."
         own = estimate_gaps(atoms, comparison, codes, values, target.value, influence)
@@ -217,7 +217,7 @@ def _duration(seconds: float) -> str:
 
 
 def _estimate_rows(
-    who: str, audit: Audit, metric: Metric, cells: Cells, target: Estimate
+    who: str, audit: Audit, metric: Metric, cells: Cells, target: OwnEstimate
 ) -> tuple[Any, Floats, Floats]:
     columns = [target.influence] if isinstance(target.influence, str) else []
     rows = audit.rows(attributes=cells.attributes, metrics=[metric], columns=columns, complete=False, who=who)
@@ -230,14 +230,14 @@ def _estimate_rows(
 
 
 def _worked_out(
-    who: str, audit: Audit, metric: Metric, cells: Cells, target: Target | Estimate
-) -> Target | Estimate:
+    who: str, audit: Audit, metric: Metric, cells: Cells, target: Target | OwnEstimate
+) -> Target | OwnEstimate:
     """A target that is a function of the rows, as its number and influence values.
 
     The function gets the metric's `value` of each row, whether the row meets the metric's condition (`given`), and the
     columns it asked for, and returns the estimate and one influence value per row.
     """
-    if not isinstance(target, Estimate) or target.function is None:
+    if not isinstance(target, OwnEstimate) or target.function is None:
         return target
     for name in target.columns:
         audit.check_column(who, "target", name)
@@ -250,7 +250,7 @@ def _worked_out(
     try:
         value, influence = found
         listed = tuple(float(one) for one in influence)
-        return Estimate(float(value), listed)
+        return OwnEstimate(float(value), listed)
     except (TypeError, ValueError):
         required = "as a function must return the estimate and one influence value for each row"
         raise InputError(who, Fault("target", required, subject="'estimate'")) from None

@@ -8,18 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, special
 
+from fairtrial._compare.columns import LISTED
 from fairtrial._compare.comparing import find_disparities
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.request import Request
-from fairtrial._compare.results import LISTED
 from fairtrial._compare.rows import gap_cell
 from fairtrial._compare.strata import strata_of, within_notes
 from fairtrial._compare.table_parts import (
     REFUSED,
     WHO,
     WHY_REFUSED,
-    Asked,
-    Table,
+    BuiltTable,
     adjusted,
     as_dicts,
     favourable_metric,
@@ -47,43 +46,45 @@ CREDIT = (
 )  # fmt: skip
 
 
-def build_employment(asked: Asked) -> Table:
+def build_employment(request: Request) -> BuiltTable:
     """What US practice asks of selections: how far from chance, how many people, and whether one person reverses it."""
-    return _build(asked, EMPLOYMENT)
+    return _build(request, EMPLOYMENT)
 
 
-def build_credit(asked: Asked) -> Table:
+def build_credit(request: Request) -> BuiltTable:
     """What lenders and insurers ask of decisions: adverse impact ratio, denial odds ratio, adjusted gap."""
-    return _build(asked, CREDIT)
+    return _build(request, CREDIT)
 
 
-def _build(asked: Asked, columns: Sequence[str]) -> Table:
-    asked.audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
-    need(asked.audit, "decision")
-    metric = favourable_metric(asked.audit)
-    groups = as_dicts(known_groups(asked))
+def _build(request: Request, columns: Sequence[str]) -> BuiltTable:
+    request.audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
+    need(request.audit, "decision")
+    metric = favourable_metric(request.audit)
+    groups = as_dicts(known_groups(request))
     found = find_disparities(
-        Request(who=WHO, audit=asked.audit, by=groups, target=asked.target, minimum=1, scale="ratio",
-                within=asked.within),
+        Request(who=WHO, audit=request.audit, by=groups, target=request.target, minimum=1, scale="ratio",
+                within=request.within),
         metric,
     )  # fmt: skip
     tables = _strata(found)
-    lines = _lines(found, tables, asked.level)
+    lines = _lines(found, tables, request.level)
     rows = [
         {
             "metric": metric.name, "value_kind": "percent", "group": group.label,
-            **{name: line[name] for name in columns}, **adjusted(found, asked.level, index),
+            **{name: line[name] for name in columns}, **adjusted(found, request.level, index),
             **State(LISTED.code).cells(),
         }
         for index, (group, line) in enumerate(zip(found.groups, lines, strict=True))
     ]  # fmt: skip
     others = [(item.group, item.n, item.state) for item in found.untested]
-    rows += [_other(found, metric.name, *item, asked.level) for item in others]
+    rows += [_other(found, metric.name, *item, request.level) for item in others]
     places = [group.place for group in [*found.groups, *(group for group, _, _ in others)]]
     notes = (
         [] if found.within is None else within_notes(found.within, [group.label for group in found.groups])
     )
-    return Table(rows, places, _sentence(rows, asked.level), notes=[(note.code, note.text) for note in notes])
+    return BuiltTable(
+        rows, places, _sentence(rows, request.level), notes=[(note.code, note.text) for note in notes]
+    )
 
 
 def _strata(found: Disparities) -> TwoRates:
@@ -206,7 +207,7 @@ class Pooled(NamedTuple):
     deviations: float
 
 
-class Law(NamedTuple):
+class MarginLaw(NamedTuple):
     """The group's events given all margins: the smallest count, and the probability of it and of those above."""
 
     first: int
@@ -234,15 +235,15 @@ def pooled(strata: TwoRates) -> Pooled:
     return Pooled(expected, expected - seen, (seen - expected) / spread if spread > 0 else np.nan)
 
 
-def given_margins(strata: TwoRates, log_odds: float = 0.0) -> Law:
+def given_margins(strata: TwoRates, log_odds: float = 0.0) -> MarginLaw:
     """The law of the group's events when the odds ratio is the same in every stratum."""
-    law = Law(0, np.ones(1))
+    law = MarginLaw(0, np.ones(1))
     for k1, n1, k2, n2 in zip(*(column.tolist() for column in strata), strict=True):
         law = _sum(law, _one(int(n1), int(n2), int(k1 + k2), log_odds))
     return law
 
 
-def _one(n1: int, n2: int, events: int, log_odds: float) -> Law:
+def _one(n1: int, n2: int, events: int, log_odds: float) -> MarginLaw:
     low, high = max(0, events - n2), min(n1, events)
     count = np.arange(low, high + 1.0)
     logarithm = -sum(
@@ -252,14 +253,14 @@ def _one(n1: int, n2: int, events: int, log_odds: float) -> Law:
     return _trimmed(low, np.exp(logarithm - logarithm.max()))
 
 
-def _sum(one: Law, other: Law) -> Law:
+def _sum(one: MarginLaw, other: MarginLaw) -> MarginLaw:
     return _trimmed(one.first + other.first, np.convolve(one.probability, other.probability))
 
 
-def _trimmed(first: int, weight: Floats) -> Law:
+def _trimmed(first: int, weight: Floats) -> MarginLaw:
     kept = np.flatnonzero(weight > NEGLIGIBLE * weight.max())
     inside = weight[kept[0] : kept[-1] + 1]
-    return Law(first + int(kept[0]), inside / inside.sum())
+    return MarginLaw(first + int(kept[0]), inside / inside.sum())
 
 
 def exact_p(strata: TwoRates) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from fairtrial._audit.cells import Cells, Rows
 from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.request import Request
-from fairtrial._compare.sorted_groups import Estimate, SortedGroups, Untested
+from fairtrial._compare.sorted_groups import OwnEstimate, SortedGroups, Untested
 from fairtrial._compare.strata import Within
 from fairtrial._errors import Note
 from fairtrial._inference.compare.end_gaps import EndGaps
@@ -46,7 +46,7 @@ class Disparities:
     request: Request
     metric: Metric
     people: SortedGroups
-    target: Target | Estimate
+    target: Target | OwnEstimate
     comparison: Comparison
     gaps: Gaps
     notes: list[Note]
@@ -159,7 +159,7 @@ class Disparities:
     def target_rate(self) -> Floats:
         if self.comparison.known is not None:
             return self.comparison.known
-        if isinstance(self.target, Estimate):
+        if isinstance(self.target, OwnEstimate):
             return np.full(self.rate.shape, self.target.value)
         if self.gaps.rates is not None:
             return np.asarray(self.gaps.rates[1])
@@ -167,7 +167,7 @@ class Disparities:
 
     @property
     def target_label(self) -> str:
-        if isinstance(self.target, Estimate):
+        if isinstance(self.target, OwnEstimate):
             return f"{self.target.value:g} (estimated)"
         if self.within is None:
             return self.target.label
@@ -253,7 +253,7 @@ class Disparities:
     def _own_joint(self, told: Bools) -> JointTest | None:
         """By the likelihood asked for, where the target is an estimate of the caller's own."""
         inner = getattr(self.gaps, "inner", self.gaps)
-        if not isinstance(self.target, Estimate) or not isinstance(inner, OrthogonalGaps):
+        if not isinstance(self.target, OwnEstimate) or not isinstance(inner, OrthogonalGaps):
             return None
         test = self.request.procedure.own_joint(inner.points, told)
         return test if test is None or self.binary else self._shrunk(test)

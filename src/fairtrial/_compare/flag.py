@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import MINIMUM_SIZE
-from fairtrial._compare import arguments as g
 from fairtrial._compare.results import FlagResult
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import method
@@ -46,9 +45,9 @@ def flag(
     depth: a.Depth = 2,
     target: a.AnyTarget = "rest",
     tolerance: a.Tolerance = None,
-    scale: g.Scale = "difference",
+    scale: a.Scale = "difference",
     within: a.Within = None,
-    adjustment: g.Adjustment = "strata",
+    adjustment: a.Adjustment = "strata",
     direction: Direction = None,
     fdr: FalseFlags = 0.05,
     correction: Correction = "bh",

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Rows
-from fairtrial._compare.results import LEFT_OUT, LISTED, UNKNOWN
+from fairtrial._compare.columns import LEFT_OUT, LISTED, UNKNOWN
+from fairtrial._compare.request import Request
 from fairtrial._compare.table_parts import (
     REFUSED,
     WHO,
     WHY_REFUSED,
-    Asked,
-    Table,
+    BuiltTable,
     attributes_of,
     favourable_metric,
     known_groups,
@@ -44,22 +44,22 @@ RATIO = ("impact_ratio", "impact_ratio_low", "impact_ratio_high")
 JUSTIFIED = {"justification": "Justification for leaving categories out"}
 
 
-def build(asked: Asked) -> Table:
+def build(request: Request) -> BuiltTable:
     """Selection rates, scoring rates where there is a score, and the unknown counted once."""
-    asked.audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
-    if not asked.audit.has("score"):
-        need(asked.audit, "decision")
-    groups = known_groups(asked)
+    request.audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
+    if not request.audit.has("score"):
+        need(request.audit, "decision")
+    groups = known_groups(request)
     attributes = attributes_of(groups)
-    rows, kinds, notes = _kinds(asked.audit, attributes)
+    rows, kinds, notes = _kinds(request.audit, attributes)
     present = [group for group in groups if rows.mask(group).any()]
-    lines = list(chain.from_iterable(_lines(asked, rows, present, kind) for kind in kinds))
-    lines.append(_unknown_line(*_unknown(asked.audit, attributes)))
+    lines = list(chain.from_iterable(_lines(request, rows, present, kind) for kind in kinds))
+    lines.append(_unknown_line(*_unknown(request.audit, attributes)))
     places = [group.place for group in present] * len(kinds)
     places.append([[attributes[0], MISSING]] if len(attributes) == 1 else [])
     left = [line for line in lines if line["state"] == LEFT_OUT.code]
-    said = stated(asked.own, {**STATED, **(JUSTIFIED if left else {})})
-    return Table(lines, places, _sentence(lines), said, notes + _notes(asked, left))
+    said = stated(request.options, {**STATED, **(JUSTIFIED if left else {})})
+    return BuiltTable(lines, places, _sentence(lines), said, notes + _notes(request, left))
 
 
 class Kind(NamedTuple):
@@ -96,15 +96,15 @@ def _same(one: Kind, other: Kind) -> bool:
     return alike and np.array_equal(one.chosen & one.counted, other.chosen & other.counted)
 
 
-def _lines(asked: Asked, rows: Rows, groups: Sequence[Group], kind: Kind) -> list[dict[str, Any]]:
+def _lines(request: Request, rows: Rows, groups: Sequence[Group], kind: Kind) -> list[dict[str, Any]]:
     name, chosen, counted = kind
     people = np.array([float((rows.mask(group) & counted).sum()) for group in groups])
     events = np.array([float((rows.mask(group) & counted & chosen).sum()) for group in groups])
-    smallest = float(asked.own["smallest"])
+    smallest = float(request.options["smallest"])
     share = people / max(int(counted.sum()), 1)
     large = share >= smallest
-    low, high = rate_interval(events, people, asked.level)
-    ratios = _ratios(groups, events, people, large, asked.level)
+    low, high = rate_interval(events, people, request.level)
+    ratios = _ratios(groups, events, people, large, request.level)
     lines = []
     for i, group in enumerate(groups):
         few = State(LEFT_OUT.code, f"under {100 * smallest:g}% of the people")
@@ -172,7 +172,7 @@ def _sentence(lines: Sequence[dict[str, Any]]) -> str:
     return f"{shown} of {counted(len(known), 'impact ratio')} shown to be under four fifths of another category's rate"
 
 
-def _notes(asked: Asked, left: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+def _notes(request: Request, left: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
     notes = [
         (
             "law",
@@ -189,7 +189,7 @@ def _notes(asked: Asked, left: Sequence[dict[str, Any]]) -> list[tuple[str, str]
     ]
     if left:
         named = ", ".join(dict.fromkeys(str(line["group"]) for line in left))
-        share = f"{100 * float(asked.own['smallest']):g}%"
+        share = f"{100 * float(request.options['smallest']):g}%"
         text = f"Under {share} of the people and left out of the impact ratios: {named}. Their rates are in the table."
         notes.append(("small-categories", text))
     return notes

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import MINIMUM_SIZE
-from fairtrial._compare import arguments as g
 from fairtrial._compare.results import MeasureResult
 from fairtrial._inference.ways import RateMethod
 from fairtrial._method import arguments as a
@@ -52,9 +51,9 @@ def measure(
     depth: a.Depth = 1,
     target: a.AnyTarget = "rest",
     tolerance: a.Tolerance = None,
-    scale: g.Scale = "difference",
+    scale: a.Scale = "difference",
     within: a.Within = None,
-    adjustment: g.Adjustment = "strata",
+    adjustment: a.Adjustment = "strata",
     interval: Interval = None,
     thresholds: Thresholds = None,
     minimum: Minimum = MINIMUM_SIZE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +64,7 @@ class Request:
     fdr: float = 0.05
     correction: str = "bh"
     rate_interval: RateMethod = "bounded"
+    options: Mapping[str, Any] = field(default_factory=dict)  # of single tables
     procedure: Procedure = field(default_factory=Procedure)
 
     @property

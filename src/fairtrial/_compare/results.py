@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from fairtrial._compare.columns import (
     ADJUSTED_COLUMNS,
+    BEYOND,
     CERTIFIED_RATIO_COLUMNS,
     CUT,
     DESCRIBED,
@@ -14,15 +15,20 @@ from fairtrial._compare.columns import (
     EVERYONE,
     FAVOURED,
     FEW_IN_TARGET,
+    LEFT_OUT,
+    LISTED,
     NO_TARGET,
+    NO_THRESHOLD,
     NOBODY,
     PART,
     PROBABLE_COLUMNS,
     RATIO_COLUMNS,
     TOO_FEW,
     UNDETERMINED,
+    UNKNOWN,
     UNKNOWN_COLUMNS,
     UNTESTED,
+    WITHIN,
 )
 from fairtrial._compare.words import HOW_GAPS_ARE_INFERRED
 from fairtrial._results.charts.picture import Picture
@@ -235,10 +241,18 @@ class CertifyResult(Result):
         metric = str(self.details["label"])
         if self.details["tolerance"] is None:
             return [Primary(metric, "all groups", self.p_value, against=str(self.details["target"]))]
-        tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
-        labels = self.details.get("labels", {})
-        target = str(self.details["target"])
-        return [Primary.of_gap(row, str(labels.get(row["metric"], metric)), target) for row in tested]
+        return _primary_of_gaps(self)
+
+
+def _primary_of_gaps(result: Result) -> list[Primary]:
+    """One p-value per group, called by its metric where there are several."""
+    label, target, labels = (
+        result.details["label"],
+        result.details["target"],
+        result.details.get("labels", {}),
+    )
+    tested = [row for row in result.estimates if scalar(row["p_value"]) is not None]
+    return [Primary.of_gap(row, str(labels.get(row["metric"], label)), str(target)) for row in tested]
 
 
 TESTED = (
@@ -312,18 +326,7 @@ class FlagResult(Result):
 
     def primary(self) -> list[Primary]:
         """Every tested group's p-value, before the correction within this result."""
-        label, target = str(self.details["label"]), str(self.details["target"])
-        tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
-        labels = self.details.get("labels", {})
-        return [Primary.of_gap(row, str(labels.get(row["metric"], label)), target) for row in tested]
-
-
-LISTED = StateKind("listed")
-LEFT_OUT = StateKind("left out", compared=False)
-UNKNOWN = StateKind("unknown", compared=False)
-BEYOND = StateKind("beyond", "bad", words="beyond the threshold")
-WITHIN = StateKind("within", "good", words="within the threshold")
-NO_THRESHOLD = StateKind("no threshold", words="no threshold stated")
+        return _primary_of_gaps(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,17 +9,16 @@ import numpy as np
 
 from fairtrial._audit.cells import Rows
 from fairtrial._audit.groups import compared_groups
+from fairtrial._compare.columns import LISTED
 from fairtrial._compare.comparing import find_disparities
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.request import Request
-from fairtrial._compare.results import LISTED
 from fairtrial._compare.rows import gap_cell
 from fairtrial._compare.table_parts import (
     REFUSED,
     WHO,
     WHY_REFUSED,
-    Asked,
-    Table,
+    BuiltTable,
     adjusted,
     as_dicts,
     attributes_of,
@@ -45,11 +44,11 @@ BASIS_POINTS = {"percent": 100.0, "fraction": 10_000.0}
 FEWEST = 2  # a spread needs two people
 
 
-def build_means(asked: Asked) -> Table:
+def build_means(request: Request) -> BuiltTable:
     """Mean scores and prices, each group against its target."""
-    audit = asked.audit
+    audit = request.audit
     audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
-    price = asked.own["price"]
+    price = request.options["price"]
     metrics = [METRICS["mean_score"]] if audit.has("score") else []
     if price is not None:
         audit.check_column(WHO, "price", price)
@@ -57,29 +56,29 @@ def build_means(asked: Asked) -> Table:
     if not metrics:
         cure = Words("name them with {} or {}", Set("score", of="Audit"), Set("price", of=WHO))
         raise NotApplicable(WHO, Fault("table", "needs a score or a price", cure=cure))
-    groups = as_dicts(known_groups(asked))
+    groups = as_dicts(known_groups(request))
     rows: list[dict[str, Any]] = []
     places: list[list[list[str]]] = []
     for metric in metrics:
         found = find_disparities(
             Request(
-                who=WHO, audit=audit, by=groups, target=asked.target, minimum=FEWEST, within=asked.within
+                who=WHO, audit=audit, by=groups, target=request.target, minimum=FEWEST, within=request.within
             ),
             metric,
         )
-        points = BASIS_POINTS[asked.own["price_unit"]] if metric.value == price else None
-        rows += _mean_lines(found, asked, points)
+        points = BASIS_POINTS[request.options["price_unit"]] if metric.value == price else None
+        rows += _mean_lines(found, request, points)
         places += [group.place for group in found.groups]
         rows += [_listed(found, item.group, item.n, item.state) for item in found.untested]
         places += [item.group.place for item in found.untested]
-    stated = {"Denominator of the standardized difference": DENOMINATORS[asked.own["denominator"]]}
-    return Table(rows, places, compared_words(rows), stated)
+    stated = {"Denominator of the standardized difference": DENOMINATORS[request.options["denominator"]]}
+    return BuiltTable(rows, places, compared_words(rows), stated)
 
 
-def _mean_lines(found: Disparities, asked: Asked, points: float | None) -> list[dict[str, Any]]:
+def _mean_lines(found: Disparities, request: Request, points: float | None) -> list[dict[str, Any]]:
     gaps = found.gaps
-    low, high = gaps.limits(asked.level)
-    spread = _spread(found, asked.own["denominator"])
+    low, high = gaps.limits(request.level)
+    spread = _spread(found, request.options["denominator"])
     others = found.comparison.reference @ found.atoms.count
     lines = []
     for i, group in enumerate(found.groups):
@@ -96,7 +95,7 @@ def _mean_lines(found: Disparities, asked: Asked, points: float | None) -> list[
                 "metric": found.metric.name, "value_kind": found.value_kind, "group": group.label,
                 "n": int(found.count[i]), "rate": float(found.rate[i]), "target": found.target_label,
                 "target_n": int(others[i]), "target_rate": float(found.target_rate[i]), **cells,
-                "standardized": standardized, **adjusted(found, asked.level, i), **State(LISTED.code).cells(),
+                "standardized": standardized, **adjusted(found, request.level, i), **State(LISTED.code).cells(),
             }
         )  # fmt: skip
     return lines
@@ -122,23 +121,23 @@ def _listed(found: Disparities, group: Group, n: int, state: State) -> dict[str,
     }  # fmt: skip
 
 
-def build_quantiles(asked: Asked) -> Table:
+def build_quantiles(request: Request) -> BuiltTable:
     """The share of each group among the best scores, over that of the target, at every cut-off."""
-    audit = asked.audit
+    audit = request.audit
     audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
     need(audit, "score")
-    groups, target, rows = _scored(asked)
+    groups, target, rows = _scored(request)
     score = rows.roles["score"]
     best = -score if audit.favourable == 0 else score
     lines: list[dict[str, Any]] = []
     places: list[list[list[str]]] = []
-    parts = int(asked.own["quantiles"])
+    parts = int(request.options["quantiles"])
     for part in range(1, parts):
         cutoff = float(np.quantile(best, 1.0 - part / parts))
         shown = -cutoff if audit.favourable == 0 else cutoff
         name = f"best {100 * part / parts:g}%"
         lines += _quantile_lines(
-            groups, target, rows, best >= cutoff, {"metric": name, "cutoff": shown}, asked.level
+            groups, target, rows, best >= cutoff, {"metric": name, "cutoff": shown}, request.level
         )
         places += [group.place for group in groups]
     side = "at or below" if audit.favourable == 0 else "at or above"
@@ -147,19 +146,19 @@ def build_quantiles(asked: Asked) -> Table:
         f"Cut-offs are quantiles of everyone's scores; the rate is the share of a group {side} the cut-off, ties "
         "included. Intervals are pointwise, each for one group at one cut-off.",
     )
-    return Table(lines, places, compared_words(lines), notes=[note])
+    return BuiltTable(lines, places, compared_words(lines), notes=[note])
 
 
-def _scored(asked: Asked) -> tuple[list[Group], Target, Rows]:
+def _scored(request: Request) -> tuple[list[Group], Target, Rows]:
     """The groups that are compared, with whom, and everybody's score."""
-    target = find_target(WHO, asked.target)
+    target = find_target(WHO, request.target)
     if target.kind not in ("rest", "reference"):
         raise NotApplicable(WHO, Fault("target", "must be everyone else or a reference group"))
-    groups, named = compared_groups(WHO, asked.audit, as_dicts(known_groups(asked)), 1, target)
+    groups, named = compared_groups(WHO, request.audit, as_dicts(known_groups(request)), 1, target)
     target = named or target
     own = target.group.attributes if target.group else ()
     attributes = tuple(dict.fromkeys([*attributes_of(groups), *own]))
-    rows = asked.audit.rows(attributes=attributes, roles=("score",), complete=False, who=WHO)
+    rows = request.audit.rows(attributes=attributes, roles=("score",), complete=False, who=WHO)
     return _apart(groups, target, rows), target, rows
 
 

@@ -13,7 +13,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells, Rows
 from fairtrial._audit.groups import by_attributes, check_not_continuous
 from fairtrial._compare.request import Request
-from fairtrial._compare.sorted_groups import Estimate
+from fairtrial._compare.sorted_groups import OwnEstimate
 from fairtrial._compare.weights import WeightedRows, atom_of_rows
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial._inference.compare.gaps import Gaps
@@ -74,7 +74,12 @@ def within_columns(
 
 
 def refuse_within(
-    who: str, audit: Audit, metric: Metric, within: Sequence[str], target: Target | Estimate, by_model: bool
+    who: str,
+    audit: Audit,
+    metric: Metric,
+    within: Sequence[str],
+    target: Target | OwnEstimate,
+    by_model: bool,
 ) -> None:
     """What cannot be adjusted for legitimate factors yet, by name, and what would be adjusted away whole."""
     faults = []
@@ -85,7 +90,7 @@ def refuse_within(
             f"names {named}, of which {metric.label} is made: people alike in it have no gap left to show"
         )
         faults.append(Fault("within", required, cure="name another column, or leave it out"))
-    if isinstance(target, Estimate) or target.kind not in ("rest", "reference"):
+    if isinstance(target, OwnEstimate) or target.kind not in ("rest", "reference"):
         cure = Words("use {} or a reference group", Set("target", "rest"))
         faults.append(
             Fault(

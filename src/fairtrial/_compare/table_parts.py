@@ -8,8 +8,9 @@ from typing import Any
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import compared_groups
+from fairtrial._compare.columns import LISTED
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.results import LISTED
+from fairtrial._compare.request import Request
 from fairtrial._compare.strata import adjusted_cells
 from fairtrial._errors import Fault, NotApplicable, Set, Words
 from fairtrial._labels import MISSING
@@ -27,20 +28,7 @@ WHY_REFUSED = "the table counts people, each once"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
-    """The options of a call."""
-
-    audit: Audit
-    by: Any
-    depth: int
-    target: Any
-    within: Any
-    level: float
-    own: Mapping[str, Any]  # options of single tables
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class BuiltTable:
     """The lines of a table, where each of them belongs, what is stated beside them, and a sentence about them."""
 
     rows: list[dict[str, Any]]
@@ -59,9 +47,9 @@ def need(audit: Audit, *roles: str) -> None:
             raise NotApplicable(WHO, Fault("table", f"needs the {name}", cure=cure))
 
 
-def known_groups(asked: Asked) -> list[Group]:
+def known_groups(request: Request) -> list[Group]:
     """The groups that `by` asks for, without unknown ones."""
-    groups, _ = compared_groups(WHO, asked.audit, asked.by, asked.depth, None)
+    groups, _ = compared_groups(WHO, request.audit, request.by, request.depth, None)
     return [group for group in groups if all(MISSING not in values for _, values in group.where)]
 
 
@@ -91,7 +79,7 @@ def adjusted(found: Disparities, level: float, index: int) -> dict[str, Any]:
 
 
 def compared_words(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Who is compared with whom; no number of a group, which may be masked."""
+    """Who is compared with whom; no number of a group, which may be mrequest."""
     told = [row for row in rows if row["state"] == LISTED.code]
     if not told:
         return "no group could be compared"

@@ -10,14 +10,14 @@ from fairtrial._audit.groups import check_target
 from fairtrial._compare import decision_tables as decisions
 from fairtrial._compare import local_law_144 as impact
 from fairtrial._compare import score_tables as amounts
-from fairtrial._compare.columns import FAVOURED, UNDETERMINED
+from fairtrial._compare.columns import BEYOND, FAVOURED, NO_THRESHOLD, UNDETERMINED, WITHIN
 from fairtrial._compare.comparing import find_disparities
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.judgement import certified
 from fairtrial._compare.request import Request
-from fairtrial._compare.results import BEYOND, NO_THRESHOLD, WITHIN, TabulateResult
+from fairtrial._compare.results import TabulateResult
 from fairtrial._compare.rows import gap_cell
-from fairtrial._compare.table_parts import NOT_STATED, WHO, Asked, Table, as_dicts, known_groups
+from fairtrial._compare.table_parts import NOT_STATED, WHO, BuiltTable, as_dicts, known_groups
 from fairtrial._compare.tolerance import find_scaled_band
 from fairtrial._compare.words import band_words
 from fairtrial._errors import Fault, InputError, Note, did_you_mean
@@ -34,7 +34,7 @@ TEXTS = ("hazard", "mitigation", "review")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class BiasEntry:
     """One line of the record with its gap."""
 
     record: Mapping[str, Any]
@@ -49,24 +49,24 @@ class Entry:
         return float(self.found.gaps.p_inside(*self.band)[0])
 
 
-def build(asked: Asked) -> Table:
+def build(request: Request) -> BuiltTable:
     """Every entry of the record; where nobody wrote one, one per group, with what is not stated said to be so."""
-    records = asked.own["records"] or _one_per_group(asked)
+    records = request.options["records"] or _one_per_group(request)
     _check(records)
-    entries = [_entry(asked, record) for record in records]
+    entries = [_entry(request, record) for record in records]
     p_values = [entry.p_value for entry in entries]
     adjusted = iter(holm([p for p in p_values if p is not None]).tolist())
     rows = [
-        _row(entry, asked.level, None if p is None else next(adjusted))
+        _row(entry, request.level, None if p is None else next(adjusted))
         for entry, p in zip(entries, p_values, strict=True)
     ]
     places = [entry.found.groups[0].place for entry in entries]
-    return Table(rows, places, _sentence(rows), verdict=_verdict(rows))
+    return BuiltTable(rows, places, _sentence(rows), verdict=_verdict(rows))
 
 
-def _one_per_group(asked: Asked) -> list[dict[str, Any]]:
-    reference = find_target(WHO, asked.target).group
-    groups = [group for group in known_groups(asked) if group.where != getattr(reference, "where", None)]
+def _one_per_group(request: Request) -> list[dict[str, Any]]:
+    reference = find_target(WHO, request.target).group
+    groups = [group for group in known_groups(request) if group.where != getattr(reference, "where", None)]
     return [{"group": group} for group in as_dicts(groups)]
 
 
@@ -93,7 +93,7 @@ def _faults(entry: str, record: Any) -> Iterator[Fault]:
             yield Fault("records", f"{key} must be a text", got=record[key], subject=entry)
 
 
-def _entry(asked: Asked, record: Mapping[str, Any]) -> Entry:
+def _entry(request: Request, record: Mapping[str, Any]) -> BiasEntry:
     metric = find_metric(WHO, record.get("measure", "selection_rate"), "records")
     scale = record.get("scale", "difference")
     if scale not in ("difference", "ratio"):
@@ -106,14 +106,14 @@ def _entry(asked: Asked, record: Mapping[str, Any]) -> Entry:
             WHO, [replace(fault, argument="records", subject="threshold") for fault in error.faults]
         ) from None
     found = find_disparities(
-        Request(who=WHO, audit=asked.audit, by=[dict(record["group"])], target=record.get("target", asked.target),
+        Request(who=WHO, audit=request.audit, by=[dict(record["group"])], target=record.get("target", request.target),
                 minimum=1, scale=scale),
         metric,
     )  # fmt: skip
-    return Entry(record, found, band)
+    return BiasEntry(record, found, band)
 
 
-def _row(entry: Entry, level: float, adjusted: float | None) -> dict[str, Any]:
+def _row(entry: BiasEntry, level: float, adjusted: float | None) -> dict[str, Any]:
     found, gaps, record = entry.found, entry.found.gaps, entry.record
     low, high = gaps.limits(level)
     name = found.scale
@@ -131,7 +131,7 @@ def _row(entry: Entry, level: float, adjusted: float | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _state(entry: Entry, level: float, adjusted: float | None) -> State:
+def _state(entry: BiasEntry, level: float, adjusted: float | None) -> State:
     """Within the threshold is certified as certify does it; beyond it is a test, corrected over the record."""
     gaps = entry.found.gaps
     if entry.band is None:
@@ -179,11 +179,11 @@ def _who_takes(option: str) -> str:
     return ", ".join(repr(name) for name, table in TABLES.items() if option in table.takes)
 
 
-def answer(table: str, asked: Asked) -> TabulateResult:
+def answer(table: str, request: Request) -> TabulateResult:
     """The table, with its field's texts."""
     declared = TABLES[table]
-    check_target(WHO, asked.audit, find_target(WHO, asked.target))
-    built = declared.build(asked)
+    check_target(WHO, request.audit, find_target(WHO, request.target))
+    built = declared.build(request)
     names = dict.fromkeys(name for row in built.rows for name in row)  # every line has every number, or none
     texts = [*[("law", text) for text in declared.law], *built.notes]
     return TabulateResult(
@@ -196,10 +196,10 @@ def answer(table: str, asked: Asked) -> TabulateResult:
             "table": table,
             "stated": built.stated,
             "places": built.places,
-            "confidence_level": asked.level,
+            "confidence_level": request.level,
         },
-        notes=(*asked.audit.notes(complete=False), *(Note(code, text) for code, text in texts)),
-        provenance=asked.audit.provenance(),
+        notes=(*request.audit.notes(complete=False), *(Note(code, text) for code, text in texts)),
+        provenance=request.audit.provenance(),
     )
 
 
@@ -210,7 +210,7 @@ class FieldTable:
     """One table of one field."""
 
     question: str
-    build: Callable[[Asked], Table]
+    build: Callable[[Request], BuiltTable]
     takes: frozenset[str]  # options besides those that every table takes
     law: tuple[str, ...] = ()  # texts with their dates
 

@@ -158,7 +158,7 @@ def tabulate(
     >>> print(result.verdict.text)
     2 of 2 groups shown to differ from W (exact test at 5%, corrected over the table)
     """
-    from fairtrial._compare.table_parts import Asked
+    from fairtrial._compare.request import Request
     from fairtrial._compare.tables import answer, refuse_others
 
     own = {
@@ -167,4 +167,8 @@ def tabulate(
         "denominator": denominator, "quantiles": quantiles, "records": records,
     }  # fmt: skip
     refuse_others(table, {**own, "target": target, "within": within})
-    return answer(table, Asked(audit, by, depth, target, within, confidence_level, own))
+    request = Request(
+        who="tabulate", audit=audit, by=by, depth=depth, target=target, within=within, level=confidence_level,
+        options=own,
+    )  # fmt: skip
+    return answer(table, request)

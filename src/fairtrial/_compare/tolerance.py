@@ -9,7 +9,7 @@ import numpy as np
 
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.request import Request
-from fairtrial._compare.sorted_groups import Estimate
+from fairtrial._compare.sorted_groups import OwnEstimate
 from fairtrial._compare.strata import within_notes
 from fairtrial._errors import Example, Fault, InputError, NotApplicable, Note, Words, notes_where
 from fairtrial._inference.bounds import ROWS_RULE, SKEWNESS_RULE, SUMS_RULE, BoundedGaps
@@ -115,7 +115,7 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
         return
     low, high = _value_range(disparities)
     target = disparities.target
-    known = target.value if isinstance(target, Estimate) or target.kind == "number" else None
+    known = target.value if isinstance(target, OwnEstimate) or target.kind == "number" else None
     least, most = (low - high, high - low) if known is None else (low - known, high - known)
     if low < high and band[0] <= least and band[1] >= most:
         required = (
@@ -214,7 +214,7 @@ def _left_out_notes(disparities: Disparities) -> list[Note]:
 def plain_target(disparities: Disparities) -> Any:
     """The target as it is recorded; influence values are data and are not."""
     target = disparities.target
-    return {"estimate": target.value} if isinstance(target, Estimate) else target.to_dict()
+    return {"estimate": target.value} if isinstance(target, OwnEstimate) else target.to_dict()
 
 
 # -- What readers must know of gaps between means of real values.

@@ -26,7 +26,7 @@ from fairtrial._metrics.values import Role
 from fairtrial._results.text import counted
 
 if TYPE_CHECKING:
-    from fairtrial._compare.sorted_groups import Estimate
+    from fairtrial._compare.sorted_groups import OwnEstimate
 from fairtrial._inference.power import Band, MeanAudits
 from fairtrial._inference.rates.binary_gaps import no_gap
 
@@ -34,7 +34,7 @@ DEPENDS = "depends on the people whose outcome is unknown"
 
 
 def find_unknown(
-    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate
+    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | OwnEstimate
 ) -> OutcomeCells | None:
     """Who lacks an outcome that the metric needs; None where nobody does or nothing is said of such people."""
     if audit.unlabelled is None or "outcome" not in metric.needs:
@@ -70,7 +70,7 @@ def _refuse_metric(who: str, audit: Audit, metric: Metric) -> None:
         raise NotApplicable(who, Fault("metric", why, subject=repr(metric.name), cure=cure))
 
 
-def _target_faults(target: Target | Estimate) -> list[Fault]:
+def _target_faults(target: Target | OwnEstimate) -> list[Fault]:
     cure = Words("use {}, a reference group or a number", Set("target", "rest"))
     if not isinstance(target, Target):
         return [Fault("target", "of your own estimate is not for unknown outcomes", cure=cure)]

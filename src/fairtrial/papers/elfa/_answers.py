@@ -12,7 +12,7 @@ from fairtrial._compare import certify_answer, flag_answer
 from fairtrial._compare.comparing import compare
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.request import Request
-from fairtrial._compare.sorted_groups import Estimate
+from fairtrial._compare.sorted_groups import OwnEstimate
 from fairtrial._compare.tolerance import find_tolerance
 from fairtrial._errors import Fault, InputError, Named, NotApplicable, Note, Set, Words, did_you_mean
 from fairtrial._inference.evidence.atoms import as_matrix
@@ -120,7 +120,7 @@ def _vector(disparities: Disparities, vector: Mapping[str, float] | Sequence[flo
 def _refuse_irregular(disparities: Disparities) -> None:
     """With overall (or rest, three groups and more) on a partition the limit changes with the vector itself."""
     who, target = disparities.request.who, disparities.target
-    if isinstance(target, Estimate):
+    if isinstance(target, OwnEstimate):
         required = "is not for a target you estimated yourself; ask for intervals instead"
         raise NotApplicable(who, Fault("vector", required))
     if not disparities.gaps.defined.all():
