@@ -2,12 +2,12 @@
 
 import fairtrial._inference.joint
 import fairtrial._inference.rates.sorted_scores
-from fairtrial._compare.measure.rates import linear_to_highest as linear_to_highest
-from fairtrial._compare.tabulate.decisions import exact_p as exact_p
-from fairtrial._compare.tabulate.decisions import given_margins as given_margins
-from fairtrial._compare.tabulate.decisions import odds_limits as odds_limits
-from fairtrial._compare.tabulate.decisions import odds_ratio as odds_ratio
-from fairtrial._compare.tabulate.decisions import pooled as pooled
+from fairtrial._compare.decision_tables import exact_p as exact_p
+from fairtrial._compare.decision_tables import given_margins as given_margins
+from fairtrial._compare.decision_tables import odds_limits as odds_limits
+from fairtrial._compare.decision_tables import odds_ratio as odds_ratio
+from fairtrial._compare.decision_tables import pooled as pooled
+from fairtrial._compare.rates import linear_to_highest as linear_to_highest
 from fairtrial._inference.compare.choose_gaps import BoundedGaps as BoundedGaps
 from fairtrial._inference.compare.choose_gaps import bounded as bounded
 from fairtrial._inference.compare.choose_gaps import make_gaps as make_gaps
@@ -47,10 +47,7 @@ from fairtrial._inference.evidence.probable_groups import proxy_cells as proxy_c
 from fairtrial._inference.evidence.unit_sums import UnitSums as UnitSums
 from fairtrial._inference.joint.joint_test import joint_test as joint_test
 from fairtrial._inference.joint.joint_test import shrunk as shrunk
-from fairtrial._inference.joint.plug_in import plug_in_test as plug_in_test
-from fairtrial._inference.joint.region import region_test as region_test
 from fairtrial._inference.joint.vector_likelihood import orthogonal_joint as orthogonal_joint
-from fairtrial._inference.joint.vector_likelihood import vector_log_ratio as vector_log_ratio
 from fairtrial._inference.joint.weighted_chi2 import quadratic_form_weights as quadratic_form_weights
 from fairtrial._inference.joint.weighted_chi2 import weighted_chi2_sf as weighted_chi2_sf
 from fairtrial._inference.means import resampled_means as resampled_means
@@ -67,6 +64,7 @@ from fairtrial._inference.means.empirical_likelihood import t_quantile as t_quan
 from fairtrial._inference.means.empirical_likelihood import two_sample_point as two_sample_point
 from fairtrial._inference.means.known_targets import known_limits as known_limits
 from fairtrial._inference.means.known_targets import known_log_ratio as known_log_ratio
+from fairtrial._inference.means.own_estimates import estimate_gaps as estimate_gaps
 from fairtrial._inference.means.resampled_means import DRAWS as DRAWS
 from fairtrial._inference.means.resampled_means import ResampledGap as ResampledGap
 from fairtrial._inference.means.row_gaps import EndToEnd as EndToEnd
@@ -81,7 +79,6 @@ from fairtrial._inference.means.skewed_means import common_shape as common_shape
 from fairtrial._inference.means.skewed_means import cubic as cubic
 from fairtrial._inference.means.skewed_means import inverse_cubic as inverse_cubic
 from fairtrial._inference.means.skewed_means import shape_of_all as shape_of_all
-from fairtrial._inference.means.target_methods import estimate_gaps as estimate_gaps
 from fairtrial._inference.multiplicity import CORRECTIONS as CORRECTIONS
 from fairtrial._inference.multiplicity import Dependence as Dependence
 from fairtrial._inference.multiplicity import benjamini_hochberg as benjamini_hochberg
@@ -173,7 +170,6 @@ from fairtrial._inference.ways import Likelihood as Likelihood
 from fairtrial._inference.ways import RateMethod as RateMethod
 from fairtrial._inference.ways import Refinement as Refinement
 from fairtrial._inference.ways import Scale as Scale
-from fairtrial._inference.ways import TargetMethod as TargetMethod
 from fairtrial._trial.difference import GapChange as GapChange
 from fairtrial._trial.difference import change as change
 

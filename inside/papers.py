@@ -24,6 +24,7 @@ from fairtrial.papers.conditional_bias_scan import set_peak as set_peak
 from fairtrial.papers.conditional_bias_scan import spread as spread
 from fairtrial.papers.conditional_bias_scan import stratified as stratified
 from fairtrial.papers.conditional_bias_scan import whole_sample as whole_sample
+from fairtrial.papers.elfa._gaps import TargetMethod as TargetMethod
 from fairtrial.papers.improvability import LinearProgram as LinearProgram
 from fairtrial.papers.improvability import ProgramRows as ProgramRows
 from fairtrial.papers.improvability import best_linear_rule as best_linear_rule

@@ -1,4 +1,4 @@
 """What the tests, the board and the side trees use of tabulate beside the public names."""
 
-from fairtrial._compare.tabulate.answer import TABLES as TABLES
-from fairtrial._compare.tabulate.method import entry as entry
+from fairtrial._compare.tables import TABLES as TABLES
+from fairtrial._compare.tabulate import entry as entry

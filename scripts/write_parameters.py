@@ -118,7 +118,7 @@ def changes() -> Iterator[tuple[Path, str]]:
         owner = Audit if name == "Audit" else plain
         path = Path(inspect.getsourcefile(owner) or "")
         source = texts.get(path) or path.read_text(encoding="utf-8")
-        docstring = _docstring_in(source, "class Audit" if name == "Audit" else f"def {name.split('.')[-1]}(")
+        docstring = _docstring_in(source, "class Audit" if name == "Audit" else f"def {plain.__name__}(")
         texts[path] = source.replace(docstring, rewritten(plain, source, docstring), 1)
     for path in sorted((ROOT / "docs").rglob("*.md")):
         text = path.read_text(encoding="utf-8")

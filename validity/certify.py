@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from fairtrial.papers.elfa import paper_gaps
 from inside.direct_calls import gap_root, gap_tails
 from inside.gaps import certified
 from inside.inference import (
     Comparison,
     Floats,
     KnownRateGaps,
-    TargetMethod,
     bonferroni_level,
     gap_covariance,
     joint_test,
@@ -21,6 +21,7 @@ from inside.inference import (
     max_t_quantile,
     normal_quantile,
 )
+from inside.papers import TargetMethod
 from validity.board import Cell
 from validity.certify_designs import (
     ATOM_SHARES,
@@ -72,7 +73,7 @@ def row_coverage(design: Pair, target_method: TargetMethod = "profile") -> Run:
     def run(repeats: int, generator: Generator) -> np.ndarray:
         missed = np.zeros(repeats)
         for index in range(repeats):
-            low, high = make_gaps(*design.rows(generator), target_method=target_method).limits(0.95)
+            low, high = paper_gaps(*design.rows(generator), target_method=target_method).limits(0.95)
             missed[index] = low[0] > design.gap or high[0] < design.gap
         return missed
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fairtrial.papers.elfa import paper_gaps, region_test
 from inside.gaps import certified
 from inside.inference import (
     Comparison,
@@ -14,7 +15,6 @@ from inside.inference import (
     KnownRateGaps,
     Likelihood,
     Refinement,
-    TargetMethod,
     bounded,
     estimate_gaps,
     holm,
@@ -22,9 +22,9 @@ from inside.inference import (
     make_gaps,
     normal_quantile,
     orthogonal_joint,
-    region_test,
     shrunk,
 )
+from inside.papers import TargetMethod
 from validity.board import Cell
 from validity.certify_designs import (
     ATOM_SHARES,
@@ -50,7 +50,7 @@ def known_mean(shape: str, n: int, refinement: Refinement | None = None) -> Run:
     """Misses of the interval of a mean against a known number; every distribution has mean 1."""
 
     def one(generator: Generator) -> bool:
-        gaps = make_gaps(
+        gaps = paper_gaps(
             atoms_of([_mean_one(generator, shape, n)]),
             Comparison(LONE, ~LONE, np.array([1.0])),
             refinement=refinement,
@@ -105,7 +105,7 @@ def rows_missed(
 
     def one(generator: Generator) -> bool:
         atoms, comparison = pair.rows(generator)
-        gaps = make_gaps(atoms, comparison, target_method=target_method, likelihood=likelihood)
+        gaps = paper_gaps(atoms, comparison, target_method=target_method, likelihood=likelihood)
         return bool(gaps.p_equal(pair.gap)[0] <= 0.05)
 
     return _each(one)
@@ -120,7 +120,7 @@ def counts_missed(pair: Pair, target_method: TargetMethod) -> Run:
                   for size, rate in zip(sizes[:2], (pair.mean, pair.other_mean), strict=True)]  # fmt: skip
         member = np.array([[True, False]])
         reference = np.ones_like(member) if pair.target == "overall" else ~member
-        gaps = make_gaps(
+        gaps = paper_gaps(
             atoms_of(values, binary=True), Comparison(member, reference), target_method=target_method
         )
         return bool(gaps.p_equal(pair.gap)[0] <= 0.05)

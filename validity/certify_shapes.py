@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from fairtrial.papers.elfa import paper_gaps
 from inside.gaps import certified
 from inside.inference import (
     Atoms,
@@ -118,7 +119,11 @@ def wrong_flags(
     """Repeats with a flag although no group differs; the paper compares the likelihood with its limit law."""
 
     def error(atoms: Atoms, comparison: Comparison) -> float:
-        gaps = make_gaps(atoms, comparison, refinement="none" if paper else None)
+        gaps = (
+            paper_gaps(atoms, comparison, target_method="profile", refinement="none")
+            if paper
+            else make_gaps(atoms, comparison)
+        )
         if side == "outside":
             p = gaps.p_inside(-0.01, 0.0)
         else:

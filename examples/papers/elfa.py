@@ -29,6 +29,36 @@ With a **known** target the paper's theory holds, and its tables reproduce. With
 Theorem 2 plugs the estimate in and keeps the χ² limit, although the estimate's own error is as large as the
 group's. See [certify](../certify.md) for the correction and its coverage.
 
+## The paper's own functions
+
+`fairtrial.papers.elfa` has the paper's certification and flagging with the paper's choices as defaults: an estimated
+target is taken as known, statistics are compared with chi-square, what is not rejected is certified, and groups of any
+size are flagged by the false discovery rate. It is there to reproduce the paper; for a decision use
+[certify](../certify.md) and [flag](../flag.md).
+
+```python
+import fairtrial
+
+audit = fairtrial.Audit(
+    fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5, groups="race"
+)
+elfa = fairtrial.papers.elfa
+result = elfa.certify(audit, "ppv", by=[{{"race": "African-American"}}], target={{"race": "Caucasian"}})
+print(result.verdict.text)
+flags = elfa.flag(audit, "ppv", target={{"race": "Caucasian"}}, tolerance=0.01, direction="above")
+print([row["group"] for row in flags.estimates if row["flagged"]])
+```
+
+```text
+by the paper's rule not certified: equality of positive predictive value is rejected
+['African-American']
+```
+
+On the command line: `fairtrial papers elfa certify`, `fairtrial papers elfa flag`. The parts that researchers swap are
+`elfa.paper_gaps`, `elfa.plug_in_test`, `elfa.region_test`, `elfa.vector_log_ratio`, `elfa.known_log_ratio` and
+`elfa.bartlett_factor`. Options beside those of certify and flag: `likelihood`, `target_method`, `refinement`,
+`rate_interval`, `rule` (`"equivalence"` judges by two one-sided tests) and `vector` (is it in the joint region?).
+
 ## Table 1: coverage of the joint region, known target
 
 {repeats:,} repeats of EL and EEL as the paper defines them, {bootstraps:,} of the bootstrap with {draws} draws each.

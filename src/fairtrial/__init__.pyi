@@ -1,14 +1,14 @@
 # The public names: what `fairtrial.X` finds, on first use (see __init__.py), and what type checkers see.
 from . import papers as papers
 from ._audit.audit import Audit as Audit
-from ._compare.certify.method import certify as certify
-from ._compare.certify.result import CertifyResult as CertifyResult
-from ._compare.flag.method import flag as flag
-from ._compare.flag.result import FlagResult as FlagResult
-from ._compare.measure.method import measure as measure
-from ._compare.measure.result import MeasureResult as MeasureResult
-from ._compare.tabulate.method import tabulate as tabulate
-from ._compare.tabulate.result import TabulateResult as TabulateResult
+from ._compare.certify import certify as certify
+from ._compare.flag import flag as flag
+from ._compare.measure import measure as measure
+from ._compare.results import CertifyResult as CertifyResult
+from ._compare.results import FlagResult as FlagResult
+from ._compare.results import MeasureResult as MeasureResult
+from ._compare.results import TabulateResult as TabulateResult
+from ._compare.tabulate import tabulate as tabulate
 from ._errors import FairtrialError as FairtrialError
 from ._errors import FairtrialWarning as FairtrialWarning
 from ._errors import InputError as InputError

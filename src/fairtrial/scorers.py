@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
-from fairtrial._compare.measure.method import measure
-from fairtrial._compare.measure.result import MeasureResult
+from fairtrial._compare.measure import measure
+from fairtrial._compare.results import MeasureResult
 from fairtrial._errors import Fault, InputError
 from fairtrial._metrics.table import find_metric
 from fairtrial.compat import MetricFrame

@@ -16,11 +16,30 @@ from snapshot.case import (
     Case,
     ask,
     cost,
+    in_word,
     in_words,
     own_metrics,
     varied,
 )
 from snapshot.inputs import call
+
+# What the paper's functions are asked as here: the numbers that certify and flag gave for these options.
+CERTIFY = {
+    "likelihood": "empirical", "target_method": "profile", "rule": "equivalence", "rate_interval": "bounded",
+    "refinement": None, "minimum": 30,
+}  # fmt: skip
+FLAG = {"likelihood": "empirical", "target_method": "profile", "minimum": 30}
+
+
+def by_paper(
+    function: str, of: str, *given: Any, every: int = 4, options: list[dict[str, Any]]
+) -> Iterator[Case]:
+    """One case of the ELFA paper's function per set of options."""
+    usual = CERTIFY if function == "certify" else FLAG
+    for chosen in options:
+        what = " ".join([*map(in_word, given), in_words(chosen)]).strip()
+        name = f"papers.elfa.{function}"
+        yield Case(f"{name}/{of}/{what}", ask(name, of, *given, **{**usual, **chosen}), every)
 
 
 # -- measure ---------------------------------------------------------------------------------------------------------
@@ -103,36 +122,35 @@ def certify_cases() -> Iterator[Case]:
         for method in ("profile", "orthogonal", "scaled", "plug-in"):
             for target in TARGETS:
                 options = {"likelihood": likelihood, "target_method": method, "target": target}
-                yield from varied(
+                yield from by_paper(
                     "certify", "people", "fpr", every=8, options=[{**options, "tolerance": 0.08}]
                 )
-                yield from varied(
+                yield from by_paper(
                     "certify", "people", "brier", every=8, options=[{**options, "tolerance": 0.02}]
                 )
             for target in ("rest", {"g": "normal"}):
                 options = {"likelihood": likelihood, "target_method": method, "target": target}
-                yield from varied(
+                yield from by_paper(
                     "certify", "losses", "base_rate", every=8, options=[{**options, "tolerance": 1.0}]
                 )
     for tolerance in (0.02, 0.3, [-0.05, 0.2], [-1, 0.05], (0.0, 0.1)):
         for rule in ("equivalence", "paper"):
-            yield from varied(
+            yield from by_paper(
                 "certify", "people", "selection_rate", options=[{"tolerance": tolerance, "rule": rule}]
             )
-            yield from varied(
+            yield from by_paper(
                 "certify", "compas", "ppv", options=[{"tolerance": tolerance, "rule": rule, "by": "race"}]
             )
     for interval in ("bounded", "wilson", "likelihood", "half-count", "exact"):
-        yield from varied(
-            "certify", "people", "tpr",
+        yield from by_paper("certify", "people", "tpr",
             options=[{"rate_interval": interval, "target": 0.5, "tolerance": 0.1}, {"rate_interval": interval}],
         )  # fmt: skip
         chosen = {"rate_interval": interval, "target": 0.1, "minimum": 4, "tolerance": 0.1}
-        yield from varied("certify", "sparse", "selection_rate", options=[chosen])
+        yield from by_paper("certify", "sparse", "selection_rate", options=[chosen])
     for refinement in ("bartlett", "balanced", "adjusted"):
         chosen = {"refinement": refinement, "target": 1.8, "tolerance": 0.5}
-        yield from varied("certify", "losses", "base_rate", options=[chosen, {**chosen, "minimum": 8}])
-        yield from varied("certify", "people", "brier", options=[{"refinement": refinement, "target": 0.2}])
+        yield from by_paper("certify", "losses", "base_rate", options=[chosen, {**chosen, "minimum": 8}])
+        yield from by_paper("certify", "people", "brier", options=[{"refinement": refinement, "target": 0.2}])
     yield from varied(
         "certify", "people three", "tpr",
         options=[
@@ -145,14 +163,13 @@ def certify_cases() -> Iterator[Case]:
             {"by": ["g", "side"], "depth": 2, "target": {"g": "Alpha", "side": "left"}, "tolerance": 0.1},
         ],
     )  # fmt: skip
-    yield from varied(
-        "certify", "people", "tpr",
+    yield from by_paper("certify", "people", "tpr",
         options=[
             {"target": BETA, "vector": {"Alpha": 0.1, "Gamma": 0.0}}, {"target": BETA, "vector": [0.2, -0.1]},
             {"target": 0.5, "vector": [0.1, 0.0, 0.0]}, {"by": "side", "vector": [0.0, 0.0]},
         ],
     )  # fmt: skip
-    yield from varied(
+    yield from by_paper(
         "certify", "people", "brier", options=[{"target": BETA, "vector": {"Alpha": 0.01, "Gamma": 0.0}}]
     )
     frame = inputs.people()
@@ -230,8 +247,8 @@ def flag_cases() -> Iterator[Case]:
     for likelihood in ("empirical", "euclidean"):
         for method in ("profile", "orthogonal", "scaled", "plug-in"):
             chosen = {"likelihood": likelihood, "target_method": method}
-            yield from varied("flag", "people two", "tpr", every=4, options=[chosen])
-            yield from varied("flag", "losses two", "base_rate", every=4, options=[{**chosen, "depth": 1}])
+            yield from by_paper("flag", "people two", "tpr", every=4, options=[chosen])
+            yield from by_paper("flag", "losses two", "base_rate", every=4, options=[{**chosen, "depth": 1}])
     yield from varied(
         "flag", "people three", "tpr",
         options=[

@@ -71,24 +71,14 @@ def group_faults() -> Iterator[Case]:
     yield from faulty_calls("measure", "gaps error", ("tpr",), {"missing values": {}})
     yield from faulty_calls("certify", "people", ("tpr",), {
         **common_faults(), **_tolerances(), "calibration": {"metric": "calibration"},
-        "likelihood": {"likelihood": "empirica"},
-        "target_method": {"target_method": "profil"}, "rule": {"rule": "papers"},
-        "rate_interval": {"rate_interval": "wald"},
-        "refinement": {"refinement": "bartlet"},
-        "refinement of a rate": {"refinement": "bartlett", "target": 0.4},
         "power": {"power": 0.2}, "power text": {"power": "80%"}, "minimum": {"minimum": 0},
         "depth": {"depth": 0},
-        "nobody": {"minimum": 100000}, "vector name": {"vector": {"Delta": 0.1}, "target": BETA},
-        "vector lacks": {"vector": {"Alpha": 0.1}, "target": BETA},
-        "vector size": {"vector": [0.1], "target": BETA},
-        "vector nan": {"vector": [NAN, 0.1], "target": BETA},
-        "vector overall": {"vector": [0, 0, 0], "target": "overall"},
-        "vector rest": {"vector": [0, 0, 0]}, "estimate alone": {"target": {"estimate": 0.4}},
+        "nobody": {"minimum": 100000},
+ "estimate alone": {"target": {"estimate": 0.4}},
         "estimate text": {"target": {"estimate": "x", "influence": "psi"}},
         "level below half": {"confidence_level": 0.4},
         "influence short": {"target": {"estimate": 0.4, "influence": [0.1, 0.2]}},
         "influence unknown": {"target": {"estimate": 0.4, "influence": "psy"}},
-        "vector estimate": {"target": {"estimate": 0.4, "influence": "psi01"}, "vector": [0, 0, 0]},
         "target 2": {"target": 2}, "seed": {"seed": -1},
         "reference empty": {"target": {"g": "Alpha", "side": "up"}},
     })  # fmt: skip
@@ -98,9 +88,27 @@ def group_faults() -> Iterator[Case]:
         ("base_rate",),
         {
             "wide band": {"tolerance": 1e6},
-            "vector constant": {"vector": [0.0] * 5, "target": {"g": "normal"}},
         },
     )
+    for_paper = {"target_method": "profile", "rule": "equivalence", "minimum": 30}
+    yield from faulty_calls("papers.elfa.certify", "people", ("tpr",), {
+        "likelihood": {"likelihood": "empirica"},
+        "target_method": {"target_method": "profil"}, "rule": {"rule": "papers"},
+        "rate_interval": {"rate_interval": "wald"},
+        "refinement": {"refinement": "bartlet"},
+        "refinement of a rate": {"refinement": "bartlett", "target": 0.4},
+        "vector name": {"vector": {"Delta": 0.1}, "target": BETA},
+        "vector lacks": {"vector": {"Alpha": 0.1}, "target": BETA},
+        "vector size": {"vector": [0.1], "target": BETA},
+        "vector nan": {"vector": [NAN, 0.1], "target": BETA},
+        "vector overall": {"vector": [0, 0, 0], "target": "overall"},
+        "vector rest": {"vector": [0, 0, 0]},
+        "vector estimate": {"target": {"estimate": 0.4, "influence": "psi01"}, "vector": [0, 0, 0]},
+    }, **for_paper)  # fmt: skip
+    constant = {"vector constant": {"vector": [0.0] * 5, "target": {"g": "normal"}}}
+    yield from faulty_calls("papers.elfa.certify", "losses", ("base_rate",), constant, **for_paper)
+    faulty = {"likelihood": {"likelihood": "el"}, "target_method": {"target_method": "x"}}
+    yield from faulty_calls("papers.elfa.flag", "people", ("tpr",), faulty, minimum=30)
     for of in ("people weighted", "people units"):
         role_name = of.split()[1]
         yield from faulty_calls("certify", of, ("tpr",), {f"{role_name} refused": {}})
@@ -113,8 +121,7 @@ def group_faults() -> Iterator[Case]:
     yield from faulty_calls("flag", "people", ("tpr",), {
         **common_faults(), **_tolerances(), "direction": {"direction": "up"},
         "correction": {"correction": "bonferroni"},
-        "fdr": {"fdr": 0}, "fdr two": {"fdr": 2}, "likelihood": {"likelihood": "el"},
-        "target_method": {"target_method": "x"},
+        "fdr": {"fdr": 0}, "fdr two": {"fdr": 2},
         "depth": {"depth": -1}, "minimum": {"minimum": "30"},
         "differs with a band": {"direction": "differs", "tolerance": [0, 1]},
         "differs nan": {"direction": "differs", "tolerance": NAN},

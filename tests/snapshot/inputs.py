@@ -26,6 +26,8 @@ POSITIONS: dict[str, tuple[str, ...]] = {
     "measure": ("audit", "metrics"),
     "certify": ("audit", "metric"),
     "flag": ("audit", "metric"),
+    "papers.elfa.certify": ("audit", "metric"),
+    "papers.elfa.flag": ("audit", "metric"),
     "plan": ("metric",),
     "scan": ("audit", "metric"),
     "scan_all": ("audit", "metric"),

@@ -8,6 +8,7 @@ import pytest
 
 import fairtrial
 from fairtrial import Metric
+from fairtrial.papers.elfa import paper_gaps
 from inside.inference import Atoms, BoundedGaps, Comparison, RowGaps, joint_test, lazy_cache, make_gaps
 from validity.certify_designs import atoms_of
 
@@ -134,8 +135,8 @@ def test_order_of_rows_and_groups_does_not_matter():
 
 def test_refinements_and_the_papers_plug_in_stay_as_published():
     atoms, comparison = groups()
-    assert not isinstance(make_gaps(atoms, known_of(comparison), refinement="bartlett"), BoundedGaps)
-    plugged = make_gaps(atoms, comparison, target_method="plug-in")
+    assert not isinstance(paper_gaps(atoms, known_of(comparison), refinement="bartlett"), BoundedGaps)
+    plugged = paper_gaps(atoms, comparison)
     target = np.array([atoms.gather(row).mean() for row in comparison.reference])
     as_known = RowGaps(atoms, Comparison(comparison.member, np.zeros_like(comparison.member), target))
     assert plugged.limits(0.95)[0] == pytest.approx(as_known.limits(0.95)[0], rel=1e-9)
@@ -290,8 +291,11 @@ def test_rates_keep_their_inference_whatever_the_method():
     rows = [(name, 1) for name, (k, _) in counts.items() for _ in range(k)]
     rows += [(name, 0) for name, (k, n) in counts.items() for _ in range(n - k)]
     audit = fairtrial.Audit(pd.DataFrame(rows, columns=["g", "d"]), decision="d", groups="g")
-    for options in ({}, {"likelihood": "euclidean"}, {"target_method": "orthogonal"}):
-        result = fairtrial.certify(audit, "selection_rate", **options)
+    by_paper = [
+        fairtrial.papers.elfa.certify(audit, "selection_rate", **{"target_method": "profile", **options})
+        for options in ({}, {"likelihood": "euclidean"}, {"target_method": "orthogonal"})
+    ]
+    for result in (fairtrial.certify(audit, "selection_rate"), *by_paper):
         assert next(row for row in result.estimates if row["n"] == 40)["p_value"] < 1e-8
         assert result.p_value < 1e-8
 

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import fairtrial
 from fairtrial import Audit, InputError, certify, flag, measure, plan, read_result
+from fairtrial.papers import elfa
 from inside.cli import program
 from inside.ground import NotApplicable
 from inside.inference import TwoRateLaw, TwoRates
@@ -113,7 +114,7 @@ def test_a_criterion_comes_back_and_is_drawn(people):
         assert result.pictures()
         assert len(result.claims()) == 6
     with pytest.raises(NotApplicable, match="'vector' is about the gaps of one metric"):
-        certify(audit_of(people), "separation", vector=[0.0, 0.0, 0.0])
+        elfa.certify(audit_of(people), "separation", vector=[0.0, 0.0, 0.0])
 
 
 def test_repeated_people_make_the_joint_test_bonferronis(people):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from fairtrial.papers.elfa import paper_gaps, region_test
 from inside.direct_calls import difference_root, difference_tails, gap_limits, gap_p, gap_root
 from inside.inference import (
     Atoms,
@@ -25,7 +26,6 @@ from inside.inference import (
     known_log_ratio,
     make_gaps,
     mean_limits_of_many,
-    region_test,
 )
 from oracles.elfa_intervals import multinomial_statistic, vector_el_statistic
 from oracles.inverses import el_weights
@@ -273,7 +273,7 @@ def test_orthogonal_with_a_users_estimate_matches_the_built_in_one(samples):
     values = np.concatenate(samples)
     codes = np.repeat(np.arange(4), [x.size for x in samples])
     comparison = Comparison(np.eye(4, dtype=bool), np.ones((4, 4), dtype=bool))
-    built_in = make_gaps(atoms, comparison, target_method="orthogonal").inner  # without the bounds
+    built_in = paper_gaps(atoms, comparison, target_method="orthogonal").inner  # without the bounds
     own = estimate_gaps(atoms, comparison, codes, values, values.mean(), values - values.mean())
     assert own.root(np.zeros(4)) == pytest.approx(built_in.root(np.zeros(4)), rel=1e-8)
     assert own.limits(0.9)[0] == pytest.approx(built_in.limits(0.9)[0], abs=1e-3)
@@ -285,9 +285,9 @@ def test_target_methods_agree_in_large_samples():
     comparison = Comparison(np.array([[True, False]]), np.array([[False, True]]))
     profile = make_gaps(atoms, comparison)
     for name in ("orthogonal", "scaled"):
-        other = make_gaps(atoms, comparison, target_method=name)
+        other = paper_gaps(atoms, comparison, target_method=name)
         assert other.limits(0.95)[0] == pytest.approx(profile.limits(0.95)[0], abs=3e-3)
-    plugged = make_gaps(atoms, comparison, target_method="plug-in")
+    plugged = paper_gaps(atoms, comparison)
     law = profile.inner.limits(0.95)  # without the bounds, which draws make a little wider
     ratio = (plugged.limits(0.95)[1] - plugged.limits(0.95)[0]) / (law[1] - law[0])
     assert ratio[0] == pytest.approx(np.sqrt(3 / 5), abs=0.02)

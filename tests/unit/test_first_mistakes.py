@@ -195,8 +195,8 @@ def test_notes_hold_no_syntax() -> None:
     audit = ft.Audit(frame, decision="d", groups=["g", "h"])
     results = [
         ft.measure(audit), ft.flag(audit, "selection_rate", depth=2),
-        ft.certify(audit, "selection_rate", by="g", target="overall", tolerance=0.1, target_method="plug-in"),
-        ft.certify(audit, "selection_rate", by="g", rule="paper"),
+        ft.papers.elfa.certify(audit, "selection_rate", by="g", target="overall", tolerance=0.1),
+        ft.papers.elfa.certify(audit, "selection_rate", by="g", target_method="profile"),
     ]  # fmt: skip
     texts = [note.text for result in results for note in result.notes] + [
         text for result in results for text in (*result.assumptions, result.question, result.null)

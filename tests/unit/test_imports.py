@@ -47,7 +47,6 @@ BESIDE = {
 # Steps upwards, each with its reason.
 UPWARDS = {
     ("_trial.record", "_report"),  # a trial writes its own report
-    ("_method.declaration", "_compare.known_outcomes"),  # who is in the rows is asked before any method works
 }
 # What light imports must not load.
 HEAVY = {"numba", "sklearn", "scipy.stats", "altair", "pandas", "polars", "pyarrow", "duckdb", "pydantic"}

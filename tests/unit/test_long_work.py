@@ -8,7 +8,7 @@ import pytest
 
 from fairtrial import Audit, FairtrialWarning, certify, flag, measure
 from fairtrial import _work as work
-from inside.gaps import compared_rows
+from inside.gaps import comparing
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def people():
 @pytest.mark.parametrize("method", [flag, certify, measure])
 def test_means_of_many_groups_by_rows_are_announced(method, people, monkeypatch):
     audit = Audit(people, score="s", groups=["g", "h"])
-    monkeypatch.setattr(compared_rows, "SECONDS_PER_GAP", 240.0)
+    monkeypatch.setattr(comparing, "SECONDS_PER_GAP", 240.0)
     with pytest.warns(FairtrialWarning, match=r"means of 5 groups .* 400 rows .* about 20 minutes\. Fewer"):
         method(audit, "mean_score", depth=1)
     told = []
@@ -36,7 +36,7 @@ def test_what_is_quick_says_nothing(people, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error", FairtrialWarning)
         flag(Audit(people, score="s", groups=["g", "h"]), "mean_score")
-        monkeypatch.setattr(compared_rows, "SECONDS_PER_GAP", 240.0)
+        monkeypatch.setattr(comparing, "SECONDS_PER_GAP", 240.0)
         flag(Audit(people, decision="d", groups=["g", "h"]), "selection_rate")
         certify(Audit(people, score="s", groups="g"), "mean_score", target=1.0)
 
@@ -46,4 +46,4 @@ def test_what_is_quick_says_nothing(people, monkeypatch):
 )
 def test_how_long_is_told(groups, rows, said):
     with pytest.warns(FairtrialWarning, match=f"at least about {said}"):
-        compared_rows._tell_long_work(groups, rows)
+        comparing._tell_long_work(groups, rows)

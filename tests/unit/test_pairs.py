@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import fairtrial
 from fairtrial import Audit, InputError, Metric, certify, flag, measure, read_result
+from fairtrial.papers import elfa
 from inside.cli import program
 from inside.ground import NotApplicable
 from inside.methods import declared_methods
@@ -109,14 +110,14 @@ def test_a_person_with_two_rows_of_a_group_is_a_fault():
         ({"target": "overall"}, "of pairs is the rest or a reference group"),
         ({"target": 0.3}, "of pairs is the rest or a reference group"),
         ({"within": "site"}, "is not for pairs"),
-        ({"vector": {"A": 0.1, "B": -0.1}}, "without weights, units, pairs"),
-        ({"likelihood": "euclidean"}, "is not for pairs"),
     ],
 )
 def test_what_pairs_do_not_answer_is_refused_by_name(more, words):
     data = answers().assign(site="x")
     with pytest.raises(InputError, match=words):
         certify(Audit(data, **ASKED), "selection_rate", **more)
+    with pytest.raises(NotApplicable, match="'pair'"):
+        elfa.certify(Audit(data, **ASKED), "selection_rate", vector={"A": 0.1, "B": -0.1})
 
 
 def test_metrics_among_the_decided_and_other_evidence_are_refused():

@@ -5,7 +5,8 @@ import pytest
 from scipy import optimize, stats
 
 import fairtrial
-from inside.inference import Atoms, Comparison, joint_test, make_gaps, plug_in_test, vector_log_ratio
+from fairtrial.papers.elfa import paper_gaps, plug_in_test, vector_log_ratio
+from inside.inference import Atoms, Comparison, joint_test
 
 OVERLAPPING = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]], dtype=bool)
 
@@ -98,12 +99,13 @@ def test_the_papers_rule_rejects_where_the_paper_does(likelihood):
     audit = fairtrial.Audit(
         fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5, groups="race"
     )
-    options = {"by": [{"race": "African-American"}], "target": {"race": "Caucasian"}, "rule": "paper"}
-    plugged = fairtrial.certify(audit, "ppv", target_method="plug-in", likelihood=likelihood, **options)
+    options = {"by": [{"race": "African-American"}], "target": {"race": "Caucasian"}}
+    plugged = fairtrial.papers.elfa.certify(audit, "ppv", likelihood=likelihood, **options)
     assert plugged.verdict.code == "paper-rejected"
     assert plugged.details["joint"]["p_value"] == pytest.approx(plugged.estimates[0]["p_value"], rel=0.02)
     assert plugged.details["joint"]["p_value"] == pytest.approx(0.00025, abs=5e-5)
-    valid = fairtrial.certify(audit, "ppv", likelihood=likelihood, **options)
+    profile = {"target_method": "profile", "likelihood": likelihood}
+    valid = fairtrial.papers.elfa.certify(audit, "ppv", **profile, **options)
     assert valid.verdict.code == "paper-certified"
     assert valid.details["joint"]["p_value"] == pytest.approx(0.051, abs=2e-3)
 
@@ -114,7 +116,7 @@ def test_euclidean_gaps_follow_the_target_method(method):
     atoms = real_atoms(5)
     member, reference = OVERLAPPING[:1], np.array([[0, 0, 1, 1]], dtype=bool)
     honest, asked = (
-        make_gaps(atoms, Comparison(member, reference), likelihood="euclidean", target_method=name)
+        paper_gaps(atoms, Comparison(member, reference), likelihood="euclidean", target_method=name)
         for name in ("profile", method)
     )
     count, _, m2 = atoms.pooled(member)

@@ -196,7 +196,7 @@ def test_what_cannot_be_said_is_refused_by_name() -> None:
     refused("compared alone", by=["race", "sex"])
     refused("'scale'", scale="ratio")
     refused("'within'", within="sex")
-    refused("'likelihood'", likelihood="euclidean")
+    refused("known only with a probability|'probable'|each person's group", method=ft.papers.elfa.certify)
     refused("shares nobody", target={"race": ["White", "Black"]})
     frame = applicants(200).assign(w=1.0, s=0.3)
     refused("'weight'", audit=audit_of(frame, weight="w"))

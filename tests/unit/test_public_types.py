@@ -17,7 +17,7 @@ result = certify(audit, "selection_rate", tolerance=0.05)
 reveal_type(result)
 reveal_type(fairtrial.measure(audit, ["fpr", "tpr"]).verdict.text)
 reveal_type(fairtrial.run("audit.toml"))
-certify(audit, "fpr", likelihood="empirica")
+fairtrial.papers.elfa.certify(audit, "fpr", likelihood="empirica")
 """
 CHECKERS = {
     "mypy": ["mypy", "--strict", "--cache-dir", str(Path(__file__).parents[2] / ".mypy_cache" / "user")],

@@ -13,7 +13,7 @@ from tests.english import reads
 import fairtrial as ft
 from fairtrial import METRICS
 from inside.data import LeftOut
-from inside.flag import answer as flag_words
+from inside.flag import flag_answer as flag_words
 from inside.gaps import SelectiveLabels, left_out_text, words
 from inside.results import format_value, interval_text, place_words, target_words
 
@@ -236,6 +236,16 @@ def test_trials_read_as_english() -> None:
             reads(text), name
 
 
+@pytest.mark.parametrize("unit", ["points", "ratio"])
+@pytest.mark.parametrize("ends", [(-1.0, -0.2), (-0.00001, 0.3), (0.2, 0.9), (0.0, 0.0)])
+def test_ranges(unit: str, ends: tuple[float, float]) -> None:
+    assert reads(words.range_words(*ends, "B", unit))
+    for limits in (ends, (-np.inf, np.inf)):
+        assert reads(
+            words.range_sentence("rate", "A", "B", ends, limits, 0.95, unit, "", "whatever they are")
+        )
+
+
 def test_every_template_is_listed_here() -> None:
     here = {
         "unit_of",
@@ -245,6 +255,8 @@ def test_every_template_is_listed_here() -> None:
         "band_words",
         "groups_words",
         "place_words",
+        "range_words",
+        "range_sentence",
         "sentence",
     }
     own = {

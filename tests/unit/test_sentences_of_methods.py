@@ -521,21 +521,21 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 # -- no template goes unsaid ------------------------------------------------------------------------------------------
 # Where each method's sentences are made; those of measure, certify and flag are written out in test_sentences.py.
 MODULES = {
-    "measure": (), "certify": ("compare.certify.criterion", "compare.certify.ordered"),
-    "flag": ("compare.flag.criterion",),
+    "measure": (), "certify": ("compare.certify_answer",), "flag": (),
     "scan": ("scan.answer", "scan.matched_scan", "scan.result"),
     "scan_all": ("scan.every_class",),
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words"),
     "compare": ("explain.two_rules",),
     "improve": ("improve.sentences",), "transport": ("transport.sentences", "transport.result"),
-    "watch": ("watch.sentences",), "tabulate": ("compare.tabulate.answer",),
+    "watch": ("watch.sentences",), "tabulate": ("compare.tables",),
     "plan": ("plan.answer", "plan.result"),
 }  # fmt: skip
 WRITTEN_OUT = {
     "_compare.words",
-    "_compare.judgement",
-    "_compare.measure.answer",
-    "_compare.flag.answer",
+    "_results.result",  # a saved verdict, read
+    "_compare.measure_answer",
+    "_compare.flag_answer",
+    "_compare.certify_verdict",
 }
 OF_THE_TRIAL = ("_trial.family", "_trial.rederived", "_report.one_gap")
 LISTED = {*(f"_{name}" for names in MODULES.values() for name in names), *OF_THE_TRIAL}
@@ -547,8 +547,7 @@ SOURCE = Path(ft.__file__).parent
 SEVERAL_RATES = [
     ((0.5, 0.5), 4_000, {"tolerance": 0.2}), ((0.2, 0.7), 4_000, {"tolerance": 0.1}),
     ((0.5, 0.5), 200, {"tolerance": 0.05}),
-    ((0.2, 0.7), 4_000, {}), ((0.5, 0.5), 200, {}), ((0.2, 0.7), 4_000, {"rule": "paper", "tolerance": 0.1}),
-    ((0.5, 0.5), 200, {"rule": "paper", "tolerance": 0.1}),
+    ((0.2, 0.7), 4_000, {}), ((0.5, 0.5), 200, {}),
 ]  # fmt: skip
 
 
@@ -565,10 +564,10 @@ def test_criteria_and_cuts(case: Any) -> None:
     audit = ft.Audit(data, decision="decided", outcome="outcome", groups="g")
     for criterion in ("separation", "sufficiency"):
         reads(ft.certify(audit, criterion, **asked).verdict.text)
-    if asked.get("rule") != "paper":
-        ordered = ft.Audit(data, decision="band", order=["no", "later", "yes"], groups="g")
-        reads(ft.certify(ordered, "selection_rate", **asked).verdict.text)
-        reads(ft.flag(audit, "separation", **asked).verdict.text)
+        reads(ft.papers.elfa.certify(audit, criterion, target_method="profile", **asked).verdict.text)
+    ordered = ft.Audit(data, decision="band", order=["no", "later", "yes"], groups="g")
+    reads(ft.certify(ordered, "selection_rate", **asked).verdict.text)
+    reads(ft.flag(audit, "separation", **asked).verdict.text)
 
 
 def test_scan_with_people_of_several_rows() -> None:

@@ -138,7 +138,6 @@ def test_bins_and_two_columns():
         ({}, {"target": 0.4}, "compares people with others who are alike"),
         ({}, {"target": "overall"}, "compares people with others who are alike"),
         ({"weight": "w"}, {"adjustment": "model"}, "by a model is not for weighted rows"),
-        ({}, {"vector": {"a": 0.1}, "target": {"g": "b"}}, "is for plain differences"),
     ],
 )
 def test_what_is_refused(roles, arguments, message):

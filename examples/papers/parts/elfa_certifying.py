@@ -15,9 +15,9 @@ from scipy import stats
 
 from fairtrial._inference.evidence.atoms import Atoms
 from fairtrial._inference.joint.joint_test import joint_test
-from fairtrial._inference.joint.vector_likelihood import vector_log_ratio
 from fairtrial._results.charts.theme import COLOURS, finish
 from fairtrial._work.compiled import njit
+from fairtrial.papers.elfa import vector_log_ratio
 
 PRINTED = json.loads((Path(__file__).parents[1] / "elfa_printed.json").read_text(encoding="utf-8"))
 BOOTSTRAP_DRAWS = 500

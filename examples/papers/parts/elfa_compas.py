@@ -44,9 +44,9 @@ def headline(audit: fairtrial.Audit) -> str:
     for method, words in (("plug-in", "plug-in, as the paper"), ("profile", "profile likelihood, valid")):
         cells = []
         for level in (0.95, 0.9):
-            result = fairtrial.certify(
+            result = fairtrial.papers.elfa.certify(
                 audit, "ppv", by=[{"race": "African-American"}], target=CAUCASIAN, target_method=method,
-                confidence_level=level, rule="paper",
+                confidence_level=level,
             )  # fmt: skip
             row = result.estimates[0]
             cells.append(f"{row['difference_low']:.5f} to {row['difference_high']:.5f}")
@@ -69,8 +69,8 @@ def figure_4_rows(audit: fairtrial.Audit) -> list[dict[str, Any]]:
         printed = PRINTED["figure_4"][panel]
         groups = [_place(base, name) for name, *_ in printed]
         found = {
-            method: fairtrial.certify(
-                audit, "ppv", by=groups, target=CAUCASIAN, target_method=method, minimum=1
+            method: fairtrial.papers.elfa.certify(
+                audit, "ppv", by=groups, target=CAUCASIAN, target_method=method, rule="equivalence"
             ).estimates
             for method in ("plug-in", "profile")
         }
@@ -167,7 +167,7 @@ def flagged_trees(audit: fairtrial.Audit) -> str:
 
 def _by_node(audit: fairtrial.Audit, node: list[dict[str, str]], options: dict[str, Any]) -> list[str]:
     """One node of the authors' tree: plug-in p-values, corrected among themselves, whatever the groups' sizes."""
-    found = fairtrial.flag(audit, "ppv", by=node, target_method="plug-in", minimum=1, **options).estimates
+    found = fairtrial.papers.elfa.flag(audit, "ppv", by=node, **options).estimates
     rows = [row for row in found if isinstance(row["p_value"], float)]
     adjusted = benjamini_hochberg(np.array([row["p_value"] for row in rows])) if rows else []
     return [f"{row['group']} (n {row['n']:,})" for row, p in zip(rows, adjusted, strict=True) if p <= 0.05]
@@ -197,10 +197,15 @@ def flag_table(audit: fairtrial.Audit, valid: dict[int, fairtrial.Result]) -> st
     ]
     for number, result in valid.items():
         target, side = (CAUCASIAN, "above") if number == 5 else ("overall", "below")
-        old = fairtrial.flag(
-            audit, "ppv", by=["race", "sex", "age_cat"], depth=3, target=target, tolerance=0.01, direction=side,
-            target_method="plug-in", minimum=1,
-        )  # fmt: skip
+        old = fairtrial.papers.elfa.flag(
+            audit,
+            "ppv",
+            by=["race", "sex", "age_cat"],
+            depth=3,
+            target=target,
+            tolerance=0.01,
+            direction=side,
+        )
         words = "Caucasian, above by 0.01" if number == 5 else "everyone, below by 0.01"
         lines.append(f"| {number} | {words} | {said[number]} | {_flagged(old)} | {_flagged(result)} |")
     return "\n".join(lines)

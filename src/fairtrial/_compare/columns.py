@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairtrial._results.column import Column, with_limits
+from fairtrial._results.column import Column, StateKind, with_limits
 
 PART = Column("metric_label", "metric", "text")  # of a criterion that joins several
 RATIO_COLUMNS = (
@@ -44,3 +44,25 @@ PROBABLE_COLUMNS = (
     *with_limits("weighted", "weighted difference", "points"),
     *with_limits("dual", "dual difference", "points"),
 )
+
+
+# -- Why a group is listed but not tested.
+REFERENCE = StateKind("reference", words="not tested")
+EVERYONE = StateKind("everyone", words="not tested")
+NOBODY = StateKind("nobody", words="not tested")
+TOO_FEW = StateKind("too few", words="not tested", compared=False)
+NO_TARGET = StateKind("no target", words="not tested")
+FEW_IN_TARGET = StateKind("few in target", words="not tested", compared=False)
+# What is found of a group that is favoured, or of what people are and not of what was decided, is no alarm.
+FAVOURED = StateKind("favoured", found=True)
+DESCRIBED = StateKind("described", words="differs", found=True)
+EFFECT = Column("effect", "the group is", "text")
+UNTESTED = (REFERENCE, EVERYONE, NOBODY, TOO_FEW, NO_TARGET, FEW_IN_TARGET)
+UNDETERMINED = StateKind("undetermined")
+# of the tables of the field
+LISTED = StateKind("listed")
+LEFT_OUT = StateKind("left out", compared=False)
+UNKNOWN = StateKind("unknown", compared=False)
+BEYOND = StateKind("beyond", "bad", words="beyond the threshold")
+WITHIN = StateKind("within", "good", words="within the threshold")
+NO_THRESHOLD = StateKind("no threshold", words="no threshold stated")

@@ -93,8 +93,7 @@ def _not_planned(undetermined: Any, told: Any) -> Needed:
 
 def _planned(disparities: Disparities, band: Band | None) -> bool:
     """Whether sizes can be said: of plain gaps; strata, weights, pairs and one-sided bands have none."""
-    plain = disparities.weighted is None and disparities.within is None
-    plain &= disparities.paired is None and disparities.bounds is None
+    plain = disparities.plain
     if disparities.scale == "ratio":
         return (
             plain
@@ -109,7 +108,7 @@ def _planned(disparities: Disparities, band: Band | None) -> bool:
 def _ratio_planned(disparities: Disparities) -> bool:
     """Ratios of rates to others than the group itself, or to a known rate."""
     apart = not (disparities.comparison.member & disparities.comparison.reference).any(axis=1).any()
-    return apart and disparities.binary and disparities.inference.target_method == "profile"
+    return apart and disparities.binary and disparities.request.procedure.profile
 
 
 def _rows(size: float) -> Any:
@@ -145,7 +144,7 @@ def _as_they_are(others: int) -> str:
 
 
 def _audits(disparities: Disparities) -> _Rates | _Means:
-    plain = disparities.binary and disparities.inference.target_method == "profile"
+    plain = disparities.binary and disparities.request.procedure.profile
     return _Rates(disparities) if plain and _Rates.fits(disparities) else _Means(disparities)
 
 

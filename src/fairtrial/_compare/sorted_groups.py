@@ -12,11 +12,10 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells
 from fairtrial._audit.groups import check_target
 from fairtrial._audit.unknown_outcomes import OutcomeCells
-from fairtrial._compare.atom_codes import atom_of_rows
-from fairtrial._compare.paired_rows import PairedRows, paired_rows
-from fairtrial._compare.probable_bounds import ProbableCells
-from fairtrial._compare.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
-from fairtrial._compare.weighted_rows import WeightedRows, weighted_rows
+from fairtrial._compare.columns import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
+from fairtrial._compare.pairs import PairedRows, paired_rows
+from fairtrial._compare.probable_groups import ProbableCells
+from fairtrial._compare.weights import WeightedRows, atom_of_rows, weighted_rows
 from fairtrial._errors import Fault, InputError
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership
 from fairtrial._inference.evidence.members import Lattice, Members
@@ -29,7 +28,7 @@ Tested = list[tuple[int, Group]]  # the groups that are compared, with their pla
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class OwnEstimate:
     """A target the caller estimated, with its influence value per row (an array or a column).
 
     `function` works both out of the rows, and is asked once the rows are known.
@@ -58,14 +57,14 @@ class Untested:
         return {"group": self.group.label, "n": self.n, "place": self.group.place, **self.state.cells()}
 
 
-def find_any_target(who: str, target: object) -> Target | Estimate:
+def find_any_target(who: str, target: object) -> Target | OwnEstimate:
     """A known number, overall, rest, a reference group, or {'estimate': …, 'influence': …}."""
     if isinstance(target, Mapping) and "estimate" in target:
         value, influence = target["estimate"], target.get("influence")
         if callable(value):
             columns = target.get("columns", ())
             named = (columns,) if isinstance(columns, str) else tuple(columns)
-            return Estimate(float("nan"), (), value, named)
+            return OwnEstimate(float("nan"), (), value, named)
         if isinstance(value, bool) or not isinstance(value, int | float) or influence is None:
             required = (
                 "with an 'estimate' needs a number there and 'influence': a column or one value per row; or a function "
@@ -73,7 +72,7 @@ def find_any_target(who: str, target: object) -> Target | Estimate:
             )
             raise InputError(who, Fault("target", required))
         listed = influence if isinstance(influence, str) else tuple(float(v) for v in influence)
-        return Estimate(float(value), listed)
+        return OwnEstimate(float(value), listed)
     return find_target(who, target)
 
 
@@ -99,7 +98,7 @@ def sort_groups(
     metric: Metric,
     cells: Cells,
     groups: Sequence[Group],
-    target: Target | Estimate,
+    target: Target | OwnEstimate,
     minimum: int,
     unknown: OutcomeCells | None = None,
     probable: ProbableCells | None = None,
@@ -155,14 +154,14 @@ def _enough_pairs(
     return kept, member[np.array(stays, dtype=bool)], few
 
 
-def with_target(attributes: Sequence[str], target: Target | Estimate) -> tuple[str, ...]:
+def with_target(attributes: Sequence[str], target: Target | OwnEstimate) -> tuple[str, ...]:
     """The attributes asked for and the reference's own."""
     group = target.group if isinstance(target, Target) else None
     return tuple(dict.fromkeys([*attributes, *(group.attributes if group is not None else ())]))
 
 
 def target_cells(
-    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate,
+    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | OwnEstimate,
     counted: Cells | None = None,
 ) -> Cells:  # fmt: skip
     """The cells of these attributes, unless they are counted already."""
@@ -181,7 +180,7 @@ def _sort_out(
     member: Members,
     cells: Cells,
     atoms: Atoms,
-    target: Target | Estimate,
+    target: Target | OwnEstimate,
     minimum: int,
     weighted: WeightedRows | None,
 ) -> tuple[Tested, list[Untested]]:
@@ -224,7 +223,7 @@ def _small_target(
     member: Members,
     cells: Cells,
     people: Callable[[Membership], Floats],
-    target: Target | Estimate,
+    target: Target | OwnEstimate,
     minimum: int,
 ) -> list[State | None]:
     """Why groups have too few people opposite them: a gap is known no better than its smaller side.
@@ -232,7 +231,7 @@ def _small_target(
     What group and target share tells nothing of their gap, so each must also have enough people that the other lacks,
     unless it lies within the other.
     """
-    if isinstance(target, Estimate) or target.kind == "number":
+    if isinstance(target, OwnEstimate) or target.kind == "number":
         return [None] * len(member)
     comparison = Comparison(member, opposite(member, cells, target))
     everyone = people(comparison.reference)
@@ -254,11 +253,11 @@ def _too_few_opposite(everyone: int, others: int, own: int, minimum: int) -> Sta
 
 
 def _is_target(
-    member: Members, count: Floats, cells: Cells, atoms: Atoms, target: Target | Estimate
+    member: Members, count: Floats, cells: Cells, atoms: Atoms, target: Target | OwnEstimate
 ) -> list[State | None]:
     """Why groups have nobody to be compared with; None where they have."""
     found: list[State | None] = [None] * len(member)
-    if isinstance(target, Estimate):
+    if isinstance(target, OwnEstimate):
         return found
     there = atoms.count > 0
     if target.group is None:

@@ -8,17 +8,71 @@ from typing import Any
 import numpy as np
 
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.known_outcomes import left_out_notes
-from fairtrial._compare.scales import find_ratio_band
-from fairtrial._compare.sorted_groups import Estimate
-from fairtrial._compare.within import within_notes
-from fairtrial._errors import Example, Fault, InputError, Note, Words, notes_where
+from fairtrial._compare.request import Request
+from fairtrial._compare.sorted_groups import OwnEstimate
+from fairtrial._compare.strata import within_notes
+from fairtrial._errors import Example, Fault, InputError, NotApplicable, Note, Words, notes_where
 from fairtrial._inference.compare.choose_gaps import ROWS_RULE, SKEWNESS_RULE, SUMS_RULE, BoundedGaps
 from fairtrial._inference.compare.gaps import Gaps
+from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import FEW_EVENTS
+from fairtrial._method.known_outcomes import left_out_notes
+from fairtrial._metrics.harm import find_side
 from fairtrial._metrics.metric import Metric
 
+# -- Ratios as the scale of a gap: their tolerance, their cells in the tables, and their words.
+FOUR_FIFTHS = (0.8, 1.25)
+RATIO_BAND = (
+    "of a ratio must be a number between 0 and 1, such as 0.8 for four fifths, or two numbers [low, high]"
+)
+
+
+def find_ratio_band(who: str, tolerance: Any) -> tuple[float, float] | None:
+    """[t, 1/t] from one number, [low, high] from two."""
+    if tolerance is None:
+        return None
+    single = not isinstance(tolerance, list | tuple)
+    values = [tolerance] if single else list(tolerance)
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    if not numbers or not all(np.isfinite(value) for value in values) or len(values) > 2:
+        raise InputError(who, Fault("tolerance", RATIO_BAND, got=tolerance))
+    low, high = (values[0], 1.0 / values[0] if values[0] else np.inf) if single else values
+    if not 0 < low <= 1 <= high:
+        raise InputError(who, Fault("tolerance", RATIO_BAND, got=tolerance))
+    return float(low), float(high)
+
+
+def one_sided(
+    band: tuple[float, float] | None, direction: str | None, scale: str
+) -> tuple[float, float] | None:
+    """The band with its other side open: only gaps below, or only gaps above, are looked for."""
+    if band is None or direction is None:
+        return band
+    least = -np.inf if scale == "difference" else 0.0
+    return (band[0], np.inf) if direction == "below" else (least, band[1])
+
+
+def refuse_ratio_of_means(who: str, kind: str) -> None:
+    """Ratios of means are inferred of two samples apart, or of one and a number."""
+    if kind not in ("rest", "reference", "number"):
+        required = "'ratio' of means is not inferred against everyone or an estimate of your own"
+        raise NotApplicable(who, Fault("scale", required, cure="Use everyone else or a reference group"))
+
+
+def band_p_values(gaps: Gaps, band: tuple[float, float] | None) -> Floats:
+    """Of 'inside the band', or of no gap where there is none."""
+    return gaps.p_equal() if band is None else gaps.p_inside(*band)
+
+
+Band = tuple[float, float]
 BAND = Words("must be a number or two numbers, low and high, such as {}", Example([-0.02, 0.05]))
+
+
+def find_tolerance(request: Request, metric: Metric) -> Band | None:
+    """The tolerated gaps of a metric, on the sides that count."""
+    band = find_scaled_band(request.who, request.tolerance, metric, request.scale)
+    side = find_side(request.who, request.direction, metric, request.audit.favourable)
+    return one_sided(band, side, request.scale)
 
 
 def find_scaled_band(who: str, tolerance: Any, metric: Metric, scale: str) -> tuple[float, float] | None:
@@ -61,7 +115,7 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
         return
     low, high = _value_range(disparities)
     target = disparities.target
-    known = target.value if isinstance(target, Estimate) or target.kind == "number" else None
+    known = target.value if isinstance(target, OwnEstimate) or target.kind == "number" else None
     least, most = (low - high, high - low) if known is None else (low - known, high - known)
     if low < high and band[0] <= least and band[1] >= most:
         required = (
@@ -97,7 +151,7 @@ def common_notes(disparities: Disparities) -> list[Note]:
         *left_out_notes(disparities.left_out),
         *inference_notes([disparities]),
         *adjusted_notes(disparities),
-        *_plug_in_notes(disparities),
+        *disparities.request.procedure.notes(disparities.comparison),
         *_left_out_notes(disparities),
     ]
 
@@ -133,18 +187,6 @@ def _rules_used(disparities: Disparities) -> list[str]:
     return [str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None]
 
 
-def _plug_in_notes(disparities: Disparities) -> list[Note]:
-    if disparities.inference.target_method != "plug-in" or disparities.comparison.known is not None:
-        return []
-    return [
-        Note(
-            "plug-in-not-valid",
-            "The target method 'plug-in' treats the estimated target as known, as the ELFA paper does: its intervals "
-            "and p-values do not hold their level. Use the default.",
-        )
-    ]
-
-
 def _left_out_notes(disparities: Disparities) -> list[Note]:
     """Groups without inference, groups not tested, combinations without people."""
     notes = []
@@ -157,10 +199,14 @@ def _left_out_notes(disparities: Disparities) -> list[Note]:
         few = "1 group has" if len(small) == 1 else f"{len(small)} groups have"
         named = "; ".join(item.group.label for item in small[:8])  # no counts: notes are published
         more = f" and {len(small) - 8} more" if len(small) > 8 else ""
-        text = f"{few} fewer than {disparities.minimum} members, not tested: {named}{more}."
+        text = f"{few} fewer than {disparities.request.minimum} members, not tested: {named}{more}."
         notes.append(Note("small-groups", text))
-    if disparities.absent:
-        many = "1 combination has" if disparities.absent == 1 else f"{disparities.absent} combinations have"
+    if disparities.people.absent:
+        many = (
+            "1 combination has"
+            if disparities.people.absent == 1
+            else f"{disparities.people.absent} combinations have"
+        )
         notes.append(Note("absent", f"{many} no people at all."))
     return notes
 
@@ -168,7 +214,7 @@ def _left_out_notes(disparities: Disparities) -> list[Note]:
 def plain_target(disparities: Disparities) -> Any:
     """The target as it is recorded; influence values are data and are not."""
     target = disparities.target
-    return {"estimate": target.value} if isinstance(target, Estimate) else target.to_dict()
+    return {"estimate": target.value} if isinstance(target, OwnEstimate) else target.to_dict()
 
 
 # -- What readers must know of gaps between means of real values.

@@ -5,7 +5,7 @@ Every template is listed with extreme values in tests/unit/test_sentences.py.
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, isfinite
 from typing import Literal
 
 from fairtrial._results.text import in_a_sentence
@@ -123,3 +123,25 @@ def sentence(
 
 def _limit(value: float, unit: Unit) -> str:
     return "no limit" if value != value or abs(value) == float("inf") else number_words(value, unit)
+
+
+def range_words(least: float, most: float, target: str, unit: Unit) -> str:
+    """Where a rate lies at both ends: '3.1 to 12.0 points below B', '2.0 points below to 1.0 points above B'."""
+    if unit == "ratio":
+        return f"{number_words(least, unit)} to {number_words(most, unit)} times that of {target}"
+    if least >= 0 or most <= 0:
+        near, far = sorted((abs(least), abs(most)))
+        side = "above" if least >= 0 else "below"
+        return f"{number_words(near, unit)} to {number_words(far, unit)} points {side} {target}"
+    return f"{number_words(-least, unit)} points below to {number_words(most, unit)} points above {target}"
+
+
+def range_sentence(
+    label: str, group: str, target: str, ends: tuple[float, float], limits: tuple[float, float], level: float,
+    unit: Unit, effect: str, assumption: str,
+) -> str:  # fmt: skip
+    """'true positive rate of F is 3.1 to 12.0 points below M, whatever the unknown outcomes are; 95% limits …'."""
+    told = f" ({effect})" if effect else ""
+    place = range_words(*ends, target, unit)
+    outer = range_words(*limits, target, unit) if all(isfinite(end) for end in limits) else "none"
+    return f"{label} of {group} is {place}{told}, {assumption}; {100 * level:g}% limits of that: {outer}"

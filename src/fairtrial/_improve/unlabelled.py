@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Coded
-from fairtrial._compare.known_outcomes import selective_labels
 from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Set, Words
 from fairtrial._improve.arguments import Payoff
 from fairtrial._improve.rules import Floats
 from fairtrial._improve.worth import Area, Revenue, SeenRows, Worth
 from fairtrial._inference.numeric.cell_bootstrap import distinct_rows
+from fairtrial._method.known_outcomes import selective_labels
 
 WHO = "improve"
 

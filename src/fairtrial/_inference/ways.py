@@ -6,6 +6,5 @@ from typing import Literal
 
 Scale = Literal["difference", "ratio"]
 Likelihood = Literal["empirical", "euclidean"]
-TargetMethod = Literal["profile", "orthogonal", "scaled", "plug-in"]
 RateMethod = Literal["bounded", "wilson", "likelihood", "half-count", "exact"]
 Refinement = Literal["bartlett", "balanced", "adjusted", "none"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fairtrial import _options as options
 from fairtrial._errors import Example, Words
+from fairtrial._inference import ways
 from fairtrial._metrics.groups import COMPARED, TARGETS
 from fairtrial._metrics.metric import Metric
 from fairtrial._options import Option
@@ -94,5 +95,17 @@ Tell = Annotated[
         "Called as long loops go on.",
         python_only="it is a function; the command line shows a progress bar",
         whole_trial=True,
+    ),
+]
+Scale = Annotated[
+    ways.Scale,
+    Option(
+        "How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8)."
+    ),
+]
+Adjustment = Annotated[
+    Literal["strata", "model"],
+    Option(
+        "How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-fitted)."
     ),
 ]

@@ -2,7 +2,7 @@
 
 The public function is decorated with `method`; its signature declares the options. Command line, audit file, report,
 documentation and page are derived from it. A new method is one folder with a module `method`, or any module that
-decorates a function.
+decorates a function; the four questions of `_compare` share a folder.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ class Cost:
 
 
 A_SECOND = Cost(1.0)
+# Questions that share one room declare in a module of their own name; the others in their folder's `method`.
+COMPARING = ("certify", "flag", "measure", "tabulate")
 BY_MORE = "it counts people by more than their group, decision and outcome"
 
 
@@ -210,7 +212,7 @@ def _check_audit(
         if name not in evidence:
             audit.refuse(who, name, why=own.get(name, why))
     if complete_rows:
-        from fairtrial._compare.known_outcomes import refuse_selective_rows
+        from fairtrial._method.known_outcomes import refuse_selective_rows
 
         refuse_selective_rows(who, audit)
 
@@ -228,12 +230,14 @@ def _with_arguments(answer: R, function: Callable[..., R], given: Mapping[str, A
 
 @cache
 def _import_methods() -> None:
-    """Import every module called `method`, at most two folders deep; the one place that imports by name."""
+    """Import every declaring module; the one place that imports by name."""
     from importlib import import_module
     from pathlib import Path
 
     package = Path(__file__).parents[1]
-    for path in sorted([*package.glob("*/method.py"), *package.glob("*/*/method.py")]):
+    paths = [*package.glob("*/method.py"), *package.glob("*/*/method.py")]
+    paths += [package / "_compare" / f"{name}.py" for name in COMPARING]
+    for path in sorted(paths):
         import_module(".".join(["fairtrial", *path.relative_to(package).with_suffix("").parts]))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fairtrial._compare import arguments as g
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import method
 from fairtrial._options import Option
@@ -56,7 +55,7 @@ def plan(
     rate: Rate = None,
     deviation: Deviation = None,
     tolerance: a.Tolerance = None,
-    scale: g.Scale = "difference",
+    scale: a.Scale = "difference",
     disparity: Disparity = None,
     target_known: TargetKnown = False,
     target_ratio: TargetRatio = 1.0,

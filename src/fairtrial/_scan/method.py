@@ -213,7 +213,7 @@ def scan(
     >>> result.search, result.p_value
     ('exact', 0.01)
     """
-    from fairtrial._compare.known_outcomes import refuse_selective
+    from fairtrial._method.known_outcomes import refuse_selective
     from fairtrial._metrics.table import find_metric
     from fairtrial._scan.answer import answer
     from fairtrial._scan.request import ScanRequest, ask
@@ -324,7 +324,7 @@ def scan_all(
     [('sex: Female', 'found'), ('sex: Male', 'found')]
     """
     from fairtrial._audit.groups import by_attributes
-    from fairtrial._compare.known_outcomes import refuse_selective
+    from fairtrial._method.known_outcomes import refuse_selective
     from fairtrial._metrics.table import find_metric
     from fairtrial._scan.every_class import scan_every_class
 

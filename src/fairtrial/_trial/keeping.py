@@ -14,7 +14,8 @@ from fairtrial import _work as work
 from fairtrial._audit.audit import Audit
 from fairtrial._method.declaration import read_result
 from fairtrial._results.result import Result
-from fairtrial._trial.spec import Section, Spec
+from fairtrial._trial.spec.load import Spec
+from fairtrial._trial.spec.sections import Section
 from fairtrial._work import FileStore
 from fairtrial._work.sameness import sameness
 from fairtrial._work.whole_files import write_whole

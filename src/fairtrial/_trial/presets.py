@@ -12,10 +12,10 @@ from typing import Any
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import intersections
-from fairtrial._compare.known_outcomes import BOUNDED, selective_labels, spans_decisions
 from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._labels import MISSING, canonical
 from fairtrial._method.declaration import trial_methods
+from fairtrial._method.known_outcomes import BOUNDED, selective_labels, spans_decisions
 from fairtrial._metrics.table import find_metrics
 from fairtrial._trial.preset_tables import (
     Questions,
@@ -25,7 +25,8 @@ from fairtrial._trial.preset_tables import (
     employment_tables,
     usual_entries,
 )
-from fairtrial._trial.spec import Section, Spec
+from fairtrial._trial.spec.load import Spec
+from fairtrial._trial.spec.sections import Section
 from fairtrial._trial.spec.tables import Lending
 
 SMALLEST_COMPARED = 10  # people; score intervals hold for groups this small

@@ -26,7 +26,8 @@ from fairtrial._results.text import left_out_texts
 from fairtrial._trial.family import FamilyEntry, conclude, correct, corrected_claims, favourable_of
 from fairtrial._trial.publishing.scrubbing import scrub
 from fairtrial._trial.results_file import SCHEMA
-from fairtrial._trial.spec import Section, Spec
+from fairtrial._trial.spec.load import Spec
+from fairtrial._trial.spec.sections import Section
 
 Status = Literal["done", "failed", "stopped"]
 GATES = ("violated", "undetermined")  # verdicts that a gate may refuse
@@ -238,7 +239,7 @@ class Trial:
 
     def certificate(self, path: str | os.PathLike[str]) -> Path:
         """Write a one-page certificate and return its path; refused with the reason unless all of it is certified."""
-        from fairtrial._report import write_certificate
+        from fairtrial._report.certificate import write_certificate
 
         return write_certificate(self.to_dict(), path)
 

@@ -59,7 +59,7 @@ def _in_rows(name: str, result: Result, off: float) -> Iterator[str]:
 
 def _in_certificates(name: str, result: Result, off: float) -> Iterator[str]:
     """What is called certified lies inside the tolerance, and a verdict of that kind has no row of another."""
-    if shows(result.kind) != "certificate" or result.details.get("rule") != "equivalence":
+    if shows(result.kind) != "certificate":
         return
     ratio = "ratio_" if result.details.get("scale") == "ratio" else ""
     band: Any = result.details.get("tolerance")

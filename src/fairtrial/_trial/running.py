@@ -30,8 +30,10 @@ from fairtrial._trial.presets import complete
 from fairtrial._trial.publishing.making import make_plan, tells_of_few
 from fairtrial._trial.publishing.plan import PublishingPlan
 from fairtrial._trial.record import Answer, Status, Trial, data_facts
-from fairtrial._trial.spec import Section, Spec, load_spec, open_audit
+from fairtrial._trial.spec import open_audit
+from fairtrial._trial.spec.load import Spec, load_spec
 from fairtrial._trial.spec.open_audit import check_sections
+from fairtrial._trial.spec.sections import Section
 from fairtrial._trial.spec.speech import TOML
 from fairtrial._trial.spec.tables import ALPHA, CORRECTION, JOBS, PARALLEL, PUBLISH, SEED, Correction
 from fairtrial._work.cluster import cluster

@@ -12,9 +12,9 @@ from typing import Any
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells
 from fairtrial._audit.groups import by_attributes, check_target, find_groups
-from fairtrial._compare.known_outcomes import refuse_selective
 from fairtrial._compare.tolerance import find_band
 from fairtrial._errors import Fault, Faults, InputError, Named, Note, Set, Words
+from fairtrial._method.known_outcomes import refuse_selective
 from fairtrial._metrics.groups import Group, Target, explicit_groups, find_target
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metric

@@ -16,14 +16,15 @@ from weakref import WeakKeyDictionary
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.source import Counted, Source, count_alike
-from fairtrial._compare.certify.method import certify
-from fairtrial._compare.measure.method import measure
+from fairtrial._compare.certify import certify
+from fairtrial._compare.measure import measure
 from fairtrial._errors import FairtrialWarning
 from fairtrial._metrics.table import METRICS
 from fairtrial._metrics.values import Role
 from fairtrial._results.column import reason, scalar
 from fairtrial._results.masking import mask_result
-from fairtrial._trial.spec import load_spec, open_audit
+from fairtrial._trial.spec import open_audit
+from fairtrial._trial.spec.load import load_spec
 from fairtrial._trial.spec.tables import WHERE, Report
 from fairtrial._web.views import more_people
 

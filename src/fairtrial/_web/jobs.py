@@ -224,7 +224,7 @@ def main(folder: str, memory: str) -> None:
     os.nice(5)  # the page stays quick
 
     from fairtrial._errors import FairtrialError
-    from fairtrial._trial import Event, run
+    from fairtrial._trial.running import Event, run
 
     place = Path(folder).resolve()
     os.chdir(place)  # where the rows have their own name

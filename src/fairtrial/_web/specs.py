@@ -19,7 +19,8 @@ from fairtrial._errors import Fault, InputError
 from fairtrial._method.declaration import Method, find_method, trial_methods
 from fairtrial._options import Argument, recorded
 from fairtrial._trial.running import check_spec
-from fairtrial._trial.spec import Spec, open_audit
+from fairtrial._trial.spec import open_audit
+from fairtrial._trial.spec.load import Spec
 from fairtrial._trial.spec.sections import Section, section_keys
 from fairtrial._trial.spec.speech import TOML, value_text
 from fairtrial._trial.spec.tables import (

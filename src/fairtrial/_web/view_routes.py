@@ -17,8 +17,8 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 from fairtrial._report.certificate import certificate_page
 from fairtrial._results.charts.page import DARK
 from fairtrial._results.charts.theme import FONT
-from fairtrial._trial import load_results
 from fairtrial._trial.difference import difference
+from fairtrial._trial.results_file import load_results
 from fairtrial._web import views
 from fairtrial._web.explore import LookRequest, RatesExplorer, listed, table_rows
 from fairtrial._web.guard import REPORT_POLICY

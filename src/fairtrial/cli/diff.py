@@ -11,8 +11,8 @@ from fairtrial._errors import Fault, InputError
 from fairtrial._report.difference_page import answer_text, change_text
 from fairtrial._results.output import check_output_file
 from fairtrial._results.text import format_value
-from fairtrial._trial import load_results
 from fairtrial._trial.difference import difference
+from fairtrial._trial.results_file import load_results
 from fairtrial.cli.report import Open, open_in_browser
 
 app = typer.Typer(add_completion=False)
@@ -33,7 +33,7 @@ def diff(
     before, after = load_results(old), load_results(new)
     found = difference(before, after)
     if target is not None:
-        from fairtrial._report import write_difference
+        from fairtrial._report.difference_page import write_difference
 
         write_difference(before, after, target)
     typer.echo(json_module.dumps(found, indent=2, ensure_ascii=False) if json else _text(found))

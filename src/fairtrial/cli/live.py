@@ -13,7 +13,7 @@ import typer
 from fairtrial._work import COMPILING, time_left
 
 if TYPE_CHECKING:
-    from fairtrial._trial import Event
+    from fairtrial._trial.running import Event
 
 _SIGNS = {
     "waiting": ("·", "dim"),

@@ -11,7 +11,7 @@ import typer
 from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._report.pdf import find_chromium, print_pdf
 from fairtrial._results.output import check_output_file
-from fairtrial._trial import load_results
+from fairtrial._trial.results_file import load_results
 
 app = typer.Typer(add_completion=False)
 
@@ -82,7 +82,8 @@ def open_in_browser(page: Path) -> None:
 
 def _write(content: Mapping[str, Any], page: Path, also: Mapping[str, Path]) -> None:
     """What can be refused comes first, so that nothing is written then."""
-    from fairtrial._report import card_markdown, write_certificate, write_public_summary, write_report
+    from fairtrial._report import card_markdown, write_public_summary, write_report
+    from fairtrial._report.certificate import write_certificate
     from fairtrial._report.excel import write_excel
 
     writers: dict[str, Callable[[Mapping[str, Any], Path], object]] = {

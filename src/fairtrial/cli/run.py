@@ -15,9 +15,8 @@ import typer
 from fairtrial._errors import GateClosed, check_choice
 from fairtrial._options import arguments_of
 from fairtrial._report.pdf import print_pdf
-from fairtrial._trial import Trial
-from fairtrial._trial import run as run_trial
-from fairtrial._trial.record import GATES
+from fairtrial._trial.record import GATES, Trial
+from fairtrial._trial.running import run as run_trial
 from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
 from fairtrial.cli.live import show_trial
 from fairtrial.cli.method_commands import CONDITION_MET

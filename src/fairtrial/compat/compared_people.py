@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fairtrial._audit.audit import Audit
-from fairtrial._compare.measure.method import measure
+from fairtrial._compare.measure import measure
 from fairtrial._errors import Fault, InputError, MissingExtra
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import METRICS, find_metric

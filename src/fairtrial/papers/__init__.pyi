@@ -1,5 +1,6 @@
 # The papers' rooms: what `fairtrial.papers.X` finds, on first use.
 from . import conditional_bias_scan as conditional_bias_scan
+from . import elfa as elfa
 from . import improvability as improvability
 from . import shapley_rawls as shapley_rawls
 from . import transport as transport

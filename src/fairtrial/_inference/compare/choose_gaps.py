@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -23,11 +22,10 @@ from fairtrial._inference.means.skewed_means import (
     common_shape,
     shape_of_all,
 )
-from fairtrial._inference.means.target_methods import PlugInGaps, orthogonal_gaps
 from fairtrial._inference.numeric.lazy_cache import LazyCache
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps
-from fairtrial._inference.ways import Likelihood, RateMethod, Refinement, Scale, TargetMethod
+from fairtrial._inference.ways import Likelihood, RateMethod, Refinement, Scale
 
 
 def make_gaps(
@@ -35,17 +33,20 @@ def make_gaps(
     comparison: Comparison,
     *,
     likelihood: Likelihood = "empirical",
-    target_method: TargetMethod = "profile",
     rate_method: RateMethod = "bounded",
-    refinement: Refinement | None = None,
     scale: Scale = "difference",
 ) -> Gaps:
-    """Gaps of all groups to their target; the paper's plug-in and refinements of the likelihood stay as published."""
+    """Gaps of all groups to their target, by the profile likelihood where that is estimated."""
     if scale == "ratio":
         return _ratio_gaps(atoms, comparison, rate_method)
-    gaps = _plain_gaps(atoms, comparison, likelihood, target_method, rate_method, refinement)
-    published = refinement is not None or (target_method == "plug-in" and comparison.known is None)
-    return gaps if published or atoms.binary else bounded(gaps, atoms, comparison)
+    gaps: Gaps
+    if likelihood == "euclidean" or (atoms.values is None and not atoms.binary):
+        gaps = EuclideanGaps(atoms, comparison)
+    elif comparison.known is not None:
+        gaps = against_known(atoms, comparison, rate_method)
+    else:
+        gaps = BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
+    return gaps if atoms.binary else bounded(gaps, atoms, comparison)
 
 
 def _ratio_gaps(atoms: Atoms, comparison: Comparison, rate_method: RateMethod) -> Gaps:
@@ -58,42 +59,10 @@ def _ratio_gaps(atoms: Atoms, comparison: Comparison, rate_method: RateMethod) -
     return KnownRateGaps(count, events, comparison.known, rate_method, "ratio")
 
 
-def _plain_gaps(
-    atoms: Atoms,
-    comparison: Comparison,
-    likelihood: Likelihood,
-    target_method: TargetMethod,
-    rate_method: RateMethod,
-    refinement: Refinement | None,
+def against_known(
+    atoms: Atoms, comparison: Comparison, rate_method: RateMethod, refinement: Refinement | None = None
 ) -> Gaps:
-    euclidean = likelihood == "euclidean" or (atoms.values is None and not atoms.binary)
-    if euclidean and (comparison.known is not None or target_method in ("profile", "orthogonal")):
-        return EuclideanGaps(atoms, comparison)
-    if comparison.known is not None:
-        return _against_known(atoms, comparison, rate_method, refinement)
-    if target_method == "orthogonal":
-        return orthogonal_gaps(atoms, comparison)
-    honest: Gaps
-    if euclidean:
-        honest = EuclideanGaps(atoms, comparison)
-    else:
-        honest = BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
-    if target_method == "profile":
-        return honest
-    _, target, _ = atoms.pooled(comparison.reference)
-    nothing = comparison.member & ~comparison.member
-    plugged = replace(comparison, reference=nothing, known=np.nan_to_num(target))
-    known: Gaps = (
-        EuclideanGaps(atoms, plugged)
-        if euclidean
-        else _against_known(atoms, plugged, "likelihood", refinement)
-    )
-    return PlugInGaps(known, honest, scaled=target_method == "scaled")
-
-
-def _against_known(
-    atoms: Atoms, comparison: Comparison, rate_method: RateMethod, refinement: Refinement | None
-) -> Gaps:
+    """Gaps to a known number."""
     if not atoms.binary:
         return RowGaps(atoms, comparison, refinement)
     assert comparison.known is not None

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from fairtrial._inference.compare.gaps import SMALLEST_P, JointTest
-from fairtrial._inference.means.target_methods import ScorePoints
+from fairtrial._inference.means.own_estimates import ScorePoints
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Likelihood
 
@@ -72,3 +72,21 @@ def orthogonal_joint(
         return None
     p = max(float(special.chdtrc(df, statistic)), SMALLEST_P)
     return JointTest(statistic, df, p, f"orthogonal {likelihood} likelihood")
+
+
+def quadratic_test(distance: Floats, covariance: Floats) -> JointTest:
+    """d' V^-1 d against chi-square with the rank of V."""
+    deviation = np.sqrt(np.diag(covariance))
+    scaled = covariance / np.outer(deviation, deviation)
+    values, vectors = np.linalg.eigh(scaled)
+    present = values > 1e-9 * values.max()
+    along = vectors.T @ (distance / deviation)
+    # A direction without variance admits no distance at all: exactly dependent gaps must be consistent.
+    impossible = bool(np.any(np.abs(along[~present]) > 1e-6 * max(1.0, float(np.abs(along).max()))))
+    statistic = np.inf if impossible else float(np.sum(along[present] ** 2 / values[present]))
+    return chi_square_test(statistic, int(present.sum()), "euclidean likelihood")
+
+
+def chi_square_test(statistic: float, df: int, rule: str) -> JointTest:
+    """By the chi-square law of a statistic."""
+    return JointTest(statistic, df, max(float(special.chdtrc(df, statistic)), 1e-300), rule)

@@ -14,7 +14,8 @@ from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._labels import MISSING
 from fairtrial._trial.publishing.plan import PublishingPlan, named_attributes
 from fairtrial._trial.publishing.tables import Parts, case_roles, few, join_levels, level_counts
-from fairtrial._trial.spec import Section, Spec
+from fairtrial._trial.spec.load import Spec
+from fairtrial._trial.spec.sections import Section
 
 if TYPE_CHECKING:
     from fairtrial._audit.audit import Audit

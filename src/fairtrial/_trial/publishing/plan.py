@@ -26,7 +26,8 @@ from fairtrial._trial.publishing.tables import (
     metrics_of,
     tells_more,
 )
-from fairtrial._trial.spec import Section, Spec
+from fairtrial._trial.spec.load import Spec
+from fairtrial._trial.spec.sections import Section
 from fairtrial._trial.spec.tables import admits_groups, is_attributes
 
 

@@ -13,7 +13,7 @@ from fairtrial._method.declaration import find_method
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metrics, joined_metrics
 from fairtrial._metrics.values import Role
-from fairtrial._trial.spec import Section
+from fairtrial._trial.spec.sections import Section
 from fairtrial._trial.spec.tables import admits_metrics, is_metric
 
 CASES = ("decision", "outcome")  # what tells cases apart: who was decided how, and what happened

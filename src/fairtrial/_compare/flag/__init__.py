@@ -1,1 +1,0 @@
-"""Which known groups are harmed?"""

@@ -1,1 +1,0 @@
-"""What do the tables of the field show?"""
