@@ -109,7 +109,7 @@ def read_constraints(asked: Mapping[str, Any] | None) -> Constraints:
     columns = {name: _columns(name, given.get(name), faults) for name in ("banned", "rising", "falling")}
     both = sorted({*columns["rising"]} & {*columns["falling"]})
     if both:
-        faults.add(Fault("constraints", f"names {both} as rising and as falling"))
+        faults.add(Fault("constraints", f"names {both} as rising and as falling", cure="name each once"))
     faults.raise_any()
     monotone = {**dict.fromkeys(columns["rising"], 1), **dict.fromkeys(columns["falling"], -1)}
     return Constraints(capacity=capacity, blind=blind, banned=columns["banned"], monotone=monotone)
