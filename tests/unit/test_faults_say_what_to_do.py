@@ -20,7 +20,7 @@ SAYS = re.compile(
 # (file, function): why a fault of this function needs no cure of its own
 REASONS = {
     ("_audit/files.py", "_file_fault"): "the caller words the whole sentence, and each says what to do",
-    ("_options.py", "_bounds_fault"): "the requirement is worded by the option's declared bounds",
+    ("_options/__init__.py", "_bounds_fault"): "the requirement is worded by the option's declared bounds",
     ("_trial/spec/faults.py", "raise_any"): "joins faults that say it themselves",
     ("_improve/candidates/programs.py", "check"): "what the program lacks is worded by _lacks: it needs …",
     ("_improve/candidates/utilities.py", "evaluate"): "worded with what the metric needs",
