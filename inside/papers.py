@@ -1,5 +1,6 @@
 """What the tests, the board and the side trees use of papers beside the public names."""
 
+from fairtrial.papers import elfa as elfa
 from fairtrial.papers import shapley_rawls as shapley_rawls
 from fairtrial.papers.conditional_bias_scan import BERNOULLI as BERNOULLI
 from fairtrial.papers.conditional_bias_scan import GAUSSIAN as GAUSSIAN
@@ -24,6 +25,11 @@ from fairtrial.papers.conditional_bias_scan import set_peak as set_peak
 from fairtrial.papers.conditional_bias_scan import spread as spread
 from fairtrial.papers.conditional_bias_scan import stratified as stratified
 from fairtrial.papers.conditional_bias_scan import whole_sample as whole_sample
+from fairtrial.papers.elfa import certify as certify
+from fairtrial.papers.elfa import paper_gaps as paper_gaps
+from fairtrial.papers.elfa import plug_in_test as plug_in_test
+from fairtrial.papers.elfa import region_test as region_test
+from fairtrial.papers.elfa import vector_log_ratio as vector_log_ratio
 from fairtrial.papers.elfa._gaps import TargetMethod as TargetMethod
 from fairtrial.papers.improvability import LinearProgram as LinearProgram
 from fairtrial.papers.improvability import ProgramRows as ProgramRows

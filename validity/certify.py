@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from fairtrial.papers.elfa import paper_gaps
 from inside.direct_calls import gap_root, gap_tails
 from inside.gaps import certified
 from inside.inference import (
@@ -21,7 +20,7 @@ from inside.inference import (
     max_t_quantile,
     normal_quantile,
 )
-from inside.papers import TargetMethod
+from inside.papers import TargetMethod, paper_gaps
 from validity.board import Cell
 from validity.certify_designs import (
     ATOM_SHARES,

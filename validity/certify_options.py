@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairtrial.papers.elfa import paper_gaps, region_test
 from inside.gaps import certified
 from inside.inference import (
     Comparison,
@@ -24,7 +23,7 @@ from inside.inference import (
     orthogonal_joint,
     shrunk,
 )
-from inside.papers import TargetMethod
+from inside.papers import TargetMethod, paper_gaps, region_test
 from validity.board import Cell
 from validity.certify_designs import (
     ATOM_SHARES,

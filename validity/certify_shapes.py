@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fairtrial.papers.elfa import paper_gaps
 from inside.gaps import certified
 from inside.inference import (
     Atoms,
@@ -19,6 +18,7 @@ from inside.inference import (
     make_gaps,
     simultaneous_level,
 )
+from inside.papers import paper_gaps
 from validity.board import Cell
 from validity.certify_designs import Generator, atoms_of
 

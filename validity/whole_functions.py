@@ -71,7 +71,7 @@ def certified_wrongly(random: Random) -> bool:
 
 
 def certified_as_the_paper_does(random: Random) -> bool:
-    from fairtrial.papers.elfa import certify
+    from inside.papers import certify
 
     people = audit(random, 600, ["sex"], gap=0.08)
     result = certify(people, "selection_rate", by=[{"sex": "f"}], tolerance=0.08, target_method="profile")
@@ -80,7 +80,7 @@ def certified_as_the_paper_does(random: Random) -> bool:
 
 def plug_in_missed(random: Random, target_method: Literal["profile", "plug-in"]) -> bool:
     """The 95% interval of a group against a small reference misses the true gap of 0."""
-    from fairtrial.papers.elfa import certify
+    from inside.papers import certify
 
     result = certify(
         audit(random, 1000, ["race"]), "selection_rate", by=[{"race": "a"}], target={"race": "c"}, minimum=30,

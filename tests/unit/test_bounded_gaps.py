@@ -8,8 +8,8 @@ import pytest
 
 import fairtrial
 from fairtrial import Metric
-from fairtrial.papers.elfa import paper_gaps
 from inside.inference import Atoms, BoundedGaps, Comparison, RowGaps, joint_test, lazy_cache, make_gaps
+from inside.papers import paper_gaps
 from validity.certify_designs import atoms_of
 
 

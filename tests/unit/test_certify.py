@@ -12,9 +12,9 @@ from scipy import stats
 
 import fairtrial
 from fairtrial import Audit, FairtrialWarning, InputError, Metric, certify, flag, measure, read_result
-from fairtrial.papers import elfa
 from inside.gaps import certified
 from inside.inference import CountedGaps, KnownRateGaps
+from inside.papers import elfa
 from inside.results import reason, scalar
 
 CAUCASIAN = {"race": "Caucasian"}

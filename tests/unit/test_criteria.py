@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import fairtrial
 from fairtrial import Audit, InputError, certify, flag, measure, plan, read_result
-from fairtrial.papers import elfa
 from inside.cli import program
 from inside.ground import NotApplicable
 from inside.inference import TwoRateLaw, TwoRates
+from inside.papers import elfa
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from fairtrial.papers.elfa import paper_gaps, region_test
 from inside.direct_calls import difference_root, difference_tails, gap_limits, gap_p, gap_root
 from inside.inference import (
     Atoms,
@@ -27,6 +26,7 @@ from inside.inference import (
     make_gaps,
     mean_limits_of_many,
 )
+from inside.papers import paper_gaps, region_test
 from oracles.elfa_intervals import multinomial_statistic, vector_el_statistic
 from oracles.inverses import el_weights
 

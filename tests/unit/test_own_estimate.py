@@ -6,7 +6,7 @@ import pytest
 from scipy import optimize, stats
 
 from fairtrial import Audit, InputError, certify
-from fairtrial.papers import elfa
+from inside.papers import elfa
 
 
 def people(kind: str) -> tuple[Audit, str, pd.DataFrame]:

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import fairtrial
 from fairtrial import Audit, InputError, Metric, certify, flag, measure, read_result
-from fairtrial.papers import elfa
 from inside.cli import program
 from inside.ground import NotApplicable
 from inside.methods import declared_methods
+from inside.papers import elfa
 
 ASKED = {"decision": "invited", "groups": "name", "pair": "person"}
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import optimize, stats
 
 import fairtrial
-from fairtrial.papers.elfa import paper_gaps, plug_in_test, vector_log_ratio
 from inside.inference import Atoms, Comparison, joint_test
+from inside.papers import paper_gaps, plug_in_test, vector_log_ratio
 
 OVERLAPPING = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]], dtype=bool)
 

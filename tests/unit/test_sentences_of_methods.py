@@ -583,6 +583,15 @@ def test_scan_with_people_of_several_rows() -> None:
         ft.scan(audit, "selection_rate", protected={"g": "a"}, direction="above", null="propensity")
 
 
+def test_bias_record() -> None:
+    audit = ft.Audit({"g": ["a", "b"] * 60, "d": [0, 1, 1] * 40}, decision="d", groups="g")
+    record = {"group": {"g": "a"}, "threshold": 0.1}
+    for records in ([record], [record, {"group": {"g": "b"}}]):
+        reads(ft.tabulate(audit, "bias-record", records=records).verdict.text)
+    with pytest.raises(ft.InputError, match="takes no 'hazzard'"):
+        ft.tabulate(audit, "bias-record", records=[{**record, "hazzard": "x"}])
+
+
 def parts_of(node: ast.AST) -> Iterator[ast.AST]:
     """The node and all below it but for refusals and nested functions."""
     yield node

@@ -8,8 +8,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fairtrial import Audit, InputError, Metric, certify, flag, measure
-from fairtrial.papers import elfa
 from inside.ground import NotApplicable
+from inside.papers import elfa
 
 RANDOM = np.random.default_rng(11)
 PERSONS = 120

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import isinf, nan
 from typing import Any
 
-from fairtrial._compare.columns import DESCRIBED, FAVOURED, REFERENCE, TOO_FEW, UNDETERMINED
+from fairtrial._compare.columns import DESCRIBED, FAVOURED, NOT_TESTED, REFERENCE, TOO_FEW, UNDETERMINED
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.results import NOT_TESTED
 from fairtrial._compare.words import range_sentence, sentence, unit_of
 from fairtrial._inference.compare.gaps import SMALLEST_P
 from fairtrial._inference.multiplicity import holm

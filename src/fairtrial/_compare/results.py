@@ -12,18 +12,15 @@ from fairtrial._compare.columns import (
     CUT,
     DESCRIBED,
     EFFECT,
-    EVERYONE,
     FAVOURED,
-    FEW_IN_TARGET,
     LEFT_OUT,
     LISTED,
-    NO_TARGET,
     NO_THRESHOLD,
-    NOBODY,
+    NOT_COMPARED,
+    NOT_COMPARED_CODES,
     PART,
     PROBABLE_COLUMNS,
     RATIO_COLUMNS,
-    TOO_FEW,
     UNDETERMINED,
     UNKNOWN,
     UNKNOWN_COLUMNS,
@@ -36,10 +33,6 @@ from fairtrial._results.column import Column, Primary, StateKind, scalar, state_
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted
 
-NO_SPREAD = StateKind("no spread", words="not tested")
-NOT_TESTED = StateKind("not tested")
-NOT_COMPARED = (TOO_FEW, NOBODY, EVERYONE, NO_TARGET, FEW_IN_TARGET, NO_SPREAD, NOT_TESTED)
-NOT_COMPARED_CODES = frozenset(kind.code for kind in NOT_COMPARED)
 MEASURE_STATES = (
     StateKind("violated", "bad", words="differs"), StateKind("harmed", "bad"), FAVOURED, DESCRIBED,
     StateKind("no violation shown", words="no difference shown"), UNDETERMINED, StateKind("reference"), *NOT_COMPARED,
