@@ -197,3 +197,12 @@ def test_question_and_null_read_as_english(compas, options, question, null):
     assert null in result.null
     assert "not not" not in result.null
     assert "-0.0" not in result.question + result.null
+
+
+def test_a_harmed_group_is_flagged_on_the_scale_of_ratios_too():
+    """A ratio of .5 is a gap below: told from 0 instead of 1 it would pass for a favour."""
+    frame = pd.DataFrame({"g": ["a"] * 400 + ["b"] * 400, "hired": [1, 0, 0, 0] * 100 + [1, 0] * 200})
+    audit = Audit(frame, decision="hired", groups="g", favourable=1)
+    for scale in ("difference", "ratio"):
+        found = line(flag(audit, "selection_rate", by=[{"g": "a"}], target={"g": "b"}, scale=scale), "a")
+        assert (found["state"], found["effect"]) == ("flagged", "harmed"), scale
