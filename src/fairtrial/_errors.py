@@ -286,8 +286,11 @@ class Note(str):
 
     def __new__(cls, code: str, text: str, people: int | None = None) -> Self:
         note = super().__new__(cls, text)
-        note.code, note.people = code, people
+        note.__dict__.update(code=code, people=people)
         return note
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a note is not changed: {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Note, (self.code, self.text, self.people)

@@ -7,6 +7,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from inspect import unwrap
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -25,12 +26,11 @@ from snapshot.take import rename
 
 
 @pytest.fixture
-def add_option(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
+def add_option(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Declares a method anew, from its own source, with one more option in its signature."""
 
-    def add(folder: str, method: str) -> None:
-        declaration.declared_methods()
-        spec = find_spec(f"fairtrial._method.{folder}.method")
+    def add(method: str) -> None:
+        spec = find_spec(unwrap(declaration.find_method(method).function).__module__)
         assert spec is not None
         source = Path(str(spec.origin)).read_text(encoding="utf-8")
         signature = re.compile(rf"(\ndef {method}\(\n(?: .*\n)+)(?=\) ->)")
@@ -51,15 +51,15 @@ def add_option(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str],
 
 
 @pytest.mark.parametrize(
-    ("folder", "method", "part"),
+    ("method", "part"),
     [
-        ("certify", "certify", "certify/"), ("improve", "improve", "improve/"), ("explain", "explain", "explain/"),
-        ("explain", "explain", "compare/"), ("transport", "transport", "transport/"), ("scan", "scan_all", "scan_all/"),
-        ("flag", "flag", "run/"), ("plan", "plan", "texts/"), ("measure", "measure", "faults/measure/"),
+        ("certify", "certify/"), ("improve", "improve/"), ("explain", "explain/"),
+        ("explain", "compare/"), ("transport", "transport/"), ("scan_all", "scan_all/"),
+        ("flag", "run/"), ("plan", "texts/"), ("measure", "faults/measure/"),
     ],
 )  # fmt: skip
-def test_an_option_with_a_default_changes_no_case(folder, method, part, add_option):
-    add_option(folder, method)
+def test_an_option_with_a_default_changes_no_case(method, part, add_option):
+    add_option(method)
     assert "novelty" in {option.name for option in declaration.find_method(method).arguments}
     assert compare(part, fast=True) == []
 
@@ -67,14 +67,14 @@ def test_an_option_with_a_default_changes_no_case(folder, method, part, add_opti
 def test_an_option_that_is_given_is_one_place_more(add_option):
     name = "plan/fpr rate=0.2, tolerance=0.05, disparity=0.1"
     named = {"rate": 0.2, "tolerance": 0.05, "disparity": 0.1}
-    add_option("plan", "plan")
+    add_option("plan")
     for novelty, places in ((7, []), (8, ["provenance/arguments/novelty"])):
         new = record.take(Case(name, lambda given=novelty: fairtrial.plan("fpr", **named, novelty=given)))
         assert [one.path for one in differences(name, kept.read()[name], new)] == places
 
 
 def test_a_new_option_is_one_place_of_its_help_page(add_option):
-    add_option("certify", "certify")
+    add_option("certify")
     (found,) = compare("command/certify --help")
     assert (found.path, found.old) == ("out/Question/--novelty", ABSENT)
     assert found.new == "NUMBER Something new. (a whole number of at least 1; default: 7)"
