@@ -339,7 +339,7 @@ def test_watch(value: float, count: int) -> None:
 # -- plan -------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("groups", "reached"), list(product((1, 2, 10**6), (-1, 0, 9))))
 def test_plan(groups: int, reached: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = plan_words.Assumed(METRICS["accuracy"], 0.2, None, True, 1.0, groups, 0.8, 0.95)
+    asked = plan_words.PlanAssumptions(METRICS["accuracy"], 0.2, None, True, 1.0, groups, 0.8, 0.95)
     band = (-0.05, 0.05)
     for given in (asked, replace(asked, rate=None, deviation=1.0)):
         for _, words, _ in [*plan_words._goals(given, band, 1.0), *plan_words._goals(given, None, -0.1)]:

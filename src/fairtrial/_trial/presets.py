@@ -109,7 +109,7 @@ def answerable(questions: Questions, audit: Audit) -> tuple[Questions, list[str]
 def _metrics_left(method: str, arguments: dict[str, Any]) -> tuple[list[str], dict[str, Any] | None]:
     """What of a question needs every outcome, and the question without it; None where nothing is left."""
     key = "metrics" if "metrics" in arguments else "metric"
-    if key not in arguments:  # a criterion, of complete rows
+    if key not in arguments or method == "transport":  # of complete rows
         return [method], None
     asked = find_metrics("preset", arguments[key])
     refused = [metric.name for metric in asked if spans_decisions(metric)]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from fairtrial._transport.solver.projection import Movable, Part, star_of
+from fairtrial._transport.solver.projection import LinkedContrasts, Movable, star_of
 from fairtrial._transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
 MOST_ATOMS = 200
@@ -148,7 +148,7 @@ def _stars(
     lower, upper = limits
     first = None if factor is None else _first_rows(problem)
     for contrasts in problem.components:
-        part = Part(problem, movable, contrasts, lower[contrasts], upper[contrasts])
+        part = LinkedContrasts(problem, movable, contrasts, lower[contrasts], upper[contrasts])
         found = star_of(part)
         if found is None:
             return None

@@ -91,7 +91,7 @@ def project(problem: RateContrasts, distance: Floats, lower: Floats, upper: Floa
     edge = np.full_like(moved, -1.0)
     total, routes = 0.0, []
     for contrasts in problem.components:
-        part = Part(problem, movable, contrasts, lower[contrasts], upper[contrasts])
+        part = LinkedContrasts(problem, movable, contrasts, lower[contrasts], upper[contrasts])
         cost, route, why = _solve(part, moved)
         routes.append(route)
         if why is not None:
@@ -127,7 +127,7 @@ def _check_distance(problem: RateContrasts, distance: Floats) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class LinkedContrasts:
     """Contrasts that share rows and are solved together, with the limits of their gaps."""
 
     problem: RateContrasts
@@ -151,7 +151,7 @@ class Part:
         return np.flatnonzero((self.phi != 0).any(axis=1) & (self.problem.class_count.sum(axis=1) > 0))
 
 
-def _solve(part: Part, moved: Floats) -> _Solved:
+def _solve(part: LinkedContrasts, moved: Floats) -> _Solved:
     """Fill `moved` for one component; returns its cost, the route taken and why it cannot be done, if so."""
     if (part.gap >= part.low - 1e-15).all() and (part.gap <= part.high + 1e-15).all():
         return 0.0, "already within", None
@@ -161,7 +161,7 @@ def _solve(part: Part, moved: Floats) -> _Solved:
     return _by_sorting(part, moved) if part.contrasts.size == 1 else _by_refinement(part, moved)
 
 
-def star_of(part: Part) -> tuple[Integers, Integers] | None:
+def star_of(part: LinkedContrasts) -> tuple[Integers, Integers] | None:
     """(patterns with the reference first, their cells) where disjoint cells are compared with one reference.
 
     Without a tolerance any set of contrasts that makes all rates equal will do; with one, each must be a plain
@@ -187,7 +187,7 @@ def star_of(part: Part) -> tuple[Integers, Integers] | None:
     return pattern_of[sequence], used[sequence]
 
 
-def _by_common_rate(part: Part, star: tuple[Integers, Integers], moved: Floats) -> _Solved:
+def _by_common_rate(part: LinkedContrasts, star: tuple[Integers, Integers], moved: Floats) -> _Solved:
     patterns, cells = star
     # without a tolerance every cell meets the common rate exactly, whatever the contrasts were
     plain = len(part.contrasts) == len(cells) - 1
@@ -207,7 +207,7 @@ def _by_common_rate(part: Part, star: tuple[Integers, Integers], moved: Floats) 
     return answer.cost, "common rate", None
 
 
-def _cell_moves(part: Part, patterns: Integers, cells: Integers) -> list[CellMoves]:
+def _cell_moves(part: LinkedContrasts, patterns: Integers, cells: Integers) -> list[CellMoves]:
     """Who can move in each cell: no rate leaves the range of the rates there are, so the nearest rows suffice."""
     problem, movable = part.problem, part.movable
     rows, events = problem.cell_rows[cells], problem.cell_events[cells]
@@ -228,7 +228,7 @@ def _cell_moves(part: Part, patterns: Integers, cells: Integers) -> list[CellMov
     ]
 
 
-def _by_sorting(part: Part, moved: Floats) -> _Solved:
+def _by_sorting(part: LinkedContrasts, moved: Floats) -> _Solved:
     """m = 1: take the rows with the least distance per gain until the gap is inside its band."""
     rows = part.problem.rows
     gap, low, high = float(part.gap[0]), float(part.low[0]), float(part.high[0])
@@ -251,7 +251,7 @@ def _by_sorting(part: Part, moved: Floats) -> _Solved:
     return float(mass @ distance[: mass.size]), "sort", None
 
 
-def _useful_rows(part: Part, sign: float) -> tuple[Floats, Floats, Floats, Floats]:
+def _useful_rows(part: LinkedContrasts, sign: float) -> tuple[Floats, Floats, Floats, Floats]:
     """(class, gain, distance, number) of the rows that bring the gap nearer to its band when they move."""
     kinds, gains, pieces, counts = [], [], [], []
     phi = part.phi[:, 0]
@@ -282,7 +282,7 @@ def _share_until(deficit: float, ratio: Floats, gain: Floats) -> Floats:
     return np.concatenate([np.ones(first_tied), np.full(end_tied - first_tied, share)])
 
 
-def _by_refinement(part: Part, moved: Floats) -> _Solved:
+def _by_refinement(part: LinkedContrasts, moved: Floats) -> _Solved:
     problem, movable, phi = part.problem, part.movable, part.phi
     kinds = [2 * pattern + event for pattern in part.patterns for event in (0, 1)]
     distances = [movable.nearest(kind) for kind in kinds]
