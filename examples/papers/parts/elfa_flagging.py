@@ -10,7 +10,7 @@ from parts.elfa_certifying import PRINTED
 from parts.keeping import each, kept
 from scipy import special, stats
 
-from fairtrial._inference.means.empirical_likelihood import Sample, el_log_ratio
+from fairtrial._inference.means.empirical_likelihood import CountedValues, el_log_ratio
 from fairtrial._inference.multiplicity import benjamini_hochberg
 from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish
 
@@ -24,7 +24,7 @@ TESTS = {
 TAUS = tuple(round(0.05 * step, 2) for step in range(-10, 11))
 
 
-def one_sided(sample: Sample, bound: float, side: str) -> float:
+def one_sided(sample: CountedValues, bound: float, side: str) -> float:
     """Half the chi-square tail on the wrong side, 1 on the right one (Algorithms G.3 and G.4)."""
     distance = sample.mean - bound if side == "above" else bound - sample.mean
     if distance <= 0:
@@ -34,7 +34,7 @@ def one_sided(sample: Sample, bound: float, side: str) -> float:
 
 def likelihood_tests(values: np.ndarray) -> dict[str, float]:
     """p-values of the four hypotheses (Algorithms G.2 to G.5), and of the last one validly."""
-    sample = Sample.of(values)
+    sample = CountedValues.of(values)
     upper, lower = one_sided(sample, BOUND, "above"), one_sided(sample, -BOUND, "below")
     below = one_sided(sample, BOUND, "below")
     outside = min(upper, lower)
@@ -154,7 +154,7 @@ def flagged_shares(tau: float, repeats: int) -> dict[str, float]:
         x = generator.random(1000)
         value = 2 * tau * x + generator.standard_normal(1000)
         halves = (x < 0.5, x >= 0.5)
-        p = np.array([one_sided(Sample.of(value[half]), BOUND, "above") for half in halves])
+        p = np.array([one_sided(CountedValues.of(value[half]), BOUND, "above") for half in halves])
         flagged = benjamini_hochberg(p) <= 0.05
         sample = np.array([2 * tau * x[half].mean() <= BOUND for half in halves])
         found.append([*_errors(flagged, truth), *_errors(flagged, sample), *flagged.astype(float)])
