@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairtrial import Audit, InputError, certify, flag, measure, scan
+from fairtrial.papers import elfa
 from inside.cli import program
 from inside.trial import run
 
@@ -165,7 +166,7 @@ def test_views_and_saved_results():
         (lambda: ordered(positive="accept"), "both say which decisions count"),
         (lambda: Audit(FRAME, score="half", threshold=1, order=BANDS), "'order' needs a column of decisions"),
         (lambda: scan(ordered(features="g"), "fpr", protected={"g": "C"}), "'order' is not honoured by scan"),
-        (lambda: certify(ordered(), "selection_rate", rule="paper"), "ask it of one cut"),
+        (lambda: elfa.certify(ordered(), "selection_rate"), "'order' is not honoured by certify"),
     ],
 )
 def test_faults(call, said):
