@@ -42,7 +42,7 @@ def frame_cases() -> Iterator[Case]:
             "levels": lambda one: {
                 name: one.levels(name) for name in ("g", "side", "level", "flag", "decile")
             },
-            "frame": lambda one: _told(call("measure", one, "tpr").to_frame()),
+            "frame": lambda one: _told(call("measure", one, "tpr").to_frame(all=True)),
             "real": lambda one: call("measure", one, cost(), target="overall"),
         }
         for name, question in questions.items():
@@ -62,7 +62,7 @@ def _explained_form(one: Any) -> Any:
 
 
 def _backend(backend: str) -> Callable[[Any], Any]:
-    return lambda one: _told(call("certify", one, "tpr", tolerance=0.1).to_frame(backend))
+    return lambda one: _told(call("certify", one, "tpr", tolerance=0.1).to_frame(backend, all=True))
 
 
 def _loaded(kind: str) -> Callable[[], Any]:
