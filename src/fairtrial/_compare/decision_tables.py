@@ -194,6 +194,9 @@ def _sentence(rows: Sequence[Mapping[str, Any]], level: float) -> str:
 
 # -- Two-by-two tables given their margins: Fisher's exact test, the odds ratio with its exact limits, and how
 # many fewer.
+# Several strata (requisitions, credit bands) are pooled, never added up: given its margins each has its own
+# hypergeometric law, and that of their sum is the convolution of these. With one stratum it is Fisher's
+# test.
 NEGLIGIBLE = 1e-40  # of the largest probability; what is trimmed is added to the tails again
 TIE = 1e-7  # as likely as what was seen, to the last digits
 FARTHEST = 25.0  # a logarithm of odds beyond which there is no limit

@@ -165,6 +165,9 @@ def bounds_note(bounds: OutcomeBounds) -> Note:
 
 
 # -- How many unknown outcomes would have to be found out to settle a gap, drawn at random among those unknown.
+# Once some of the unknown are drawn at random and labelled, the drawn stand for the others of their group
+# and decision: odds of 1 are then no assumption. The gap that is planned for is the one nearest to none
+# among those that are possible; where no such gap is tolerated, the middle of what is possible.
 LEAST = 10  # labels of each kind of people at least: a share is hardly known from fewer
 ROUNDED_SHARE = 0.1  # shares nearer to 0 or 1 are planned for as this one
 NOT_ENOUGH = "knowing every outcome would not be enough: the sample is too small for this tolerance"

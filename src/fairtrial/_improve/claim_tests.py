@@ -30,6 +30,9 @@ from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Levels, adve
 
 
 # -- The adverse row of the accuracy test: the worst change that another decision could have brought anybody.
+# A sample in which the rare large loss did not occur shows no sign of it, and its mean looks safe. The test
+# of accuracy therefore adds one row with the worst change that is known to be possible: from the whole
+# file, both halves, or stated by the caller (`Payoff(at_least=…)`).
 def adverse_rows(
     contest: Contest, cells: LevelCells, levels: Levels, m: int, everyone: tuple[Decided, Decided]
 ) -> Floats:

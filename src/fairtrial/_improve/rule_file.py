@@ -195,6 +195,10 @@ def skops_io() -> Any:
 
 
 # -- Trees of a rule from a file, before anybody decides by them.
+# Compiled code walks a tree from node to node and reads the feature that a node names without looking
+# whether they exist: a file that names others could read memory that is not its own, or never come to an
+# end. A tree is sound where every child is a later node of the same tree and every feature one of those
+# that its estimator checks for.
 def unsound_trees(found: Any) -> str:
     """Why the trees in an object cannot be trusted; empty where they can."""
     from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting

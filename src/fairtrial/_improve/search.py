@@ -207,6 +207,8 @@ def _gap_errors(contest: Contest, tested: ClaimTest, worst: Sequence[Pair]) -> F
 
 
 # -- Training where outcomes are unknown: they are filled in from a model of the known ones of the same rows.
+# That only steers the search: what it finds is tested on other rows, at the outcomes that are worst for the
+# claim.
 def filled_in(contest: Contest, index: Index, rng: np.random.Generator) -> Contest:
     """The contest with unknown outcomes of the training rows drawn from a model of the known ones among them."""
     unlabelled = contest.unlabelled

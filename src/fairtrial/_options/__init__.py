@@ -108,6 +108,9 @@ __all__ = [
 
 
 # -- Options are declared once, in the signature of the function that takes them.
+# An argument's type is `Annotated[type, Option(help, bounds …)]`. From the signature follow the checks of a
+# call, the options of the command line, the keys of the audit file, the tables of the documentation and the
+# page's forms.
 LARGEST = 2**63 - 1  # what a computer counts to
 P = ParamSpec("P")
 R = TypeVar("R")

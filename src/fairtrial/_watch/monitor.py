@@ -269,6 +269,9 @@ def _sum(tables: Iterable[Cells]) -> Cells:
 
 
 # -- The interval of the gap in a reference period, which change is measured against.
+# Its size is fixed in advance, so an ordinary interval will do: that of the Mantel–Haenszel difference,
+# which is the average gap of `streams`, with Sato's variance (1989). It misses with chance .01; against a
+# point estimate the average number of periods to a false alarm would be 298 instead of 500.
 LEVEL = 0.99
 CURVE, SPREAD = 2, 3  # columns of the sums after weight and weighted gap
 

@@ -215,6 +215,7 @@ def _end(process: subprocess.Popen[str], how: signal.Signals) -> None:
 
 
 # -- One audit in a process of its own: limits first, then `run`, telling how far it is in lines of JSON.
+# python -m fairtrial.web.worker FOLDER MEMORY
 def main(folder: str, memory: str) -> None:
     """Run the folder's spec.json and write its report beside it."""
     # before the limit: some releases' linear algebra loops for ever where it gets no memory while it is loaded

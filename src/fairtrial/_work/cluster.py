@@ -71,6 +71,8 @@ def _client(who: str, make: Any, address: str) -> Any:
 
 
 # -- joblib's Dask backend, which also tells when Dask gives a batch up.
+# Dask gives up a batch that several workers died of. joblib's backend then keeps the error to itself, and
+# its loop waits for that batch for ever.
 class TellingBackend(DaskDistributedBackend):  # type: ignore[misc]
     """The loop that waits for a batch hears of its end, whatever it is."""
 

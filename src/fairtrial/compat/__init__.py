@@ -10,6 +10,13 @@ __all__ = ["MetricFrame"]
 
 
 # -- fairlearn's `MetricFrame`, with an interval beside every number: migration is one import.
+# >>> from fairtrial.compat import MetricFrame
+# >>> frame = MetricFrame(metrics="selection_rate", y_true=[1, 0, 1, 0], y_pred=[1, 1, 0, 0],
+# ...                     sensitive_features=list("aabb"))
+# >>> frame.difference()
+# 1.0
+# >>> [round(limit, 3) for limit in frame.difference_interval()]
+# [0.0, 1.0]
 class MetricFrame:
     """Metrics per group, shaped as fairlearn's, each with an interval that holds.
 

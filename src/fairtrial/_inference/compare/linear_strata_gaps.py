@@ -205,6 +205,11 @@ def by_strata(member: Membership, columns: Floats, stratum: Strata, strata: int)
 
 # -- Two weighted rates among people alike, with the covariance of the two: the score over strata at its own
 # variance.
+# As in `linear` the score's variance is multiplied by the design effect of the gap itself: what the units'
+# parts say of the contrast, over what counts of the strata's effective sizes would. The score, the score
+# corrected for its skewness and the linearised root against Student's t are bounds on each other: the
+# largest tail counts. In strata of one against three with a few events in all the score alone rejects .11
+# to .15 in place of .05, with the linearised root .01.
 class LinearStrataLaw(StrataGaps):
     """Rates of groups (first axis) over strata (last axis) at effective sizes; `covariance` holds, per group, the two
     variances of the standardised rates and their covariance."""

@@ -256,6 +256,9 @@ def solve_increasing(function: Callable[[float], float], guess: float) -> float:
 
 
 # -- Tilted weights of one large sample by power series: no pass over its values for each tilt.
+# With x the values minus their mean, a tilt t needs the means of 1/(1 + t x) and of log(1 + t x). Both are
+# power series in t whose coefficients, the mean powers of x, are summed once. The largest |x| would spoil
+# their convergence, so that the few farthest values are taken as they are.
 FARTHEST = 1024  # values that are taken one by one
 FEWEST = 4 * FARTHEST  # below it passes over all values cost no more
 # |t x| of the others is at most REACH. What the series leave out is REACH^(POWERS - 1) = 2^-54 of their leading term.

@@ -109,6 +109,8 @@ def adjusted(log_e: Floats, weights: Floats) -> Floats:
 
 
 # -- What the average process says: e-values of 'the average gap is at most g', and the interval it leaves.
+# The average gap so far is Γ = Σ w (p_a − p_b) / Σ w with w = n_a n_b / (n_a + n_b); rates and gap may move
+# at will.
 HALVINGS = 100
 NEWTON = 60
 LARGEST_RATIO = 1e6

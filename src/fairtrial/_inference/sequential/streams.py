@@ -16,6 +16,9 @@ from fairtrial._inference.sequential.bets import BETS, split_term, term, watch_c
 from fairtrial._work.compiled import njit
 
 # -- The factor of one block in the test of 'in every period so far the gap was inside the band'.
+# Rates that were learned before are set against the null's nearest ones (Turner, Ly and Grünwald, 2024):
+# the ratio of their likelihoods has an expected value of at most 1 whatever rates of the null hold in this
+# block.
 HALVINGS = 200
 
 

@@ -196,6 +196,9 @@ def joined_label(members: Sequence[str]) -> str:
 
 # -- Attributes that overlap, such as race and race in two classes: published beside each other they can tell
 # of few.
+# Of one attribute every published group has many people of each case. But where levels of two attributes
+# exclude each other, the difference of two groups may be a few people: "x or z" of one minus "x" of the
+# other.
 MOST_TOGETHER = 4000  # cells of two attributes; beyond, the second one is left out
 
 

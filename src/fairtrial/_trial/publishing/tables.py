@@ -175,6 +175,11 @@ def _enough(counts: Ints, part: Sequence[int], limit: int) -> bool:
 
 
 # -- What may be published together: groups from which no small count can be solved for.
+# The reader is taken to know, of every published group, how many people each kind of case has: rates, gaps
+# and limits are made of that; and which combinations of levels occur at all: that nobody is in two jobs, or
+# that one attribute is a coarser form of another, anybody can tell from their labels. What nobody published
+# is the table of all attributes at once. A count of few people in it is safe when some table of whole
+# numbers, with the same published sums, has at least `limit` there.
 MOST_CELLS = 400  # of the table of all attributes; a larger one is published without intersections
 Place = tuple[int, int]  # a cell and a case
 
