@@ -213,7 +213,10 @@ def test_a_table_with_mistakes_is_refused():
 
 def test_renaming_the_kept_records_empties_the_table(tmp_path):
     table, folder = tmp_path / "renames.toml", tmp_path / "kept"
-    head = "\n".join(line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("#")) + "\n"
+    head = (
+        "\n".join(line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("#"))
+        + "\n"
+    )
     table.write_text(f"{head}{WORDS}", encoding="utf-8")
     kept.write(OLD, folder)
     rename(folder, table)

@@ -24,7 +24,7 @@ from fairtrial._compare.tolerance import common_notes, plain_band, plain_target
 from fairtrial._compare.unknown_outcomes import NOT_ENOUGH, OutcomeBounds
 from fairtrial._compare.words import band_words
 from fairtrial._errors import Note, notes_where
-from fairtrial._inference.compare.gaps import JointTest
+from fairtrial._inference.laws.gaps import JointTest
 from fairtrial._results.column import State, undefined
 
 CONSTANT = "rows were left out, and the decision is the same for all the others"

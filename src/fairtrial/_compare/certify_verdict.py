@@ -14,8 +14,8 @@ from fairtrial._compare.needed import hint_words
 from fairtrial._compare.rows import gap_sentence, row_told
 from fairtrial._compare.unknown_outcomes import needed_words
 from fairtrial._compare.words import band_words, groups_words, number_words, unit_of
-from fairtrial._inference.compare.end_gaps import EndGaps
-from fairtrial._inference.compare.gaps import JointTest, no_gap
+from fairtrial._inference.laws.end_gaps import EndGaps
+from fairtrial._inference.laws.gaps import JointTest, no_gap
 from fairtrial._metrics.harm import describes_people
 from fairtrial._results.column import Verdict
 from fairtrial._results.text import counted

@@ -32,12 +32,12 @@ from fairtrial._compare.tolerance import Band, check_band, refuse_ratio_of_means
 from fairtrial._compare.unknown_outcomes import bound_gaps, bounds_note, find_unknown
 from fairtrial._compare.weights import WeightedRows, atom_of_rows
 from fairtrial._errors import FairtrialWarning, Fault, InputError, Named, NotApplicable, Note, Words
-from fairtrial._inference.compare.choose_gaps import bounded
-from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.compare.linear_gaps import LinearGaps
-from fairtrial._inference.compare.sums_gaps import mean_ratios
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.evidence.members import Members
+from fairtrial._inference.laws.choose_gaps import bounded
+from fairtrial._inference.laws.gaps import Gaps
+from fairtrial._inference.laws.linear_gaps import LinearGaps
+from fairtrial._inference.laws.sums_gaps import mean_ratios
 from fairtrial._inference.means.own_estimates import estimate_gaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._method.known_outcomes import refuse_selective

@@ -26,7 +26,7 @@ from fairtrial._compare.table_parts import (
     need,
 )
 from fairtrial._errors import Fault, NotApplicable
-from fairtrial._inference.compare.strata_gaps import strata_table
+from fairtrial._inference.laws.strata_gaps import strata_table
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.proportions import rate_interval

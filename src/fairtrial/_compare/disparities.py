@@ -13,12 +13,12 @@ from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import OwnEstimate, SortedGroups, Untested
 from fairtrial._compare.strata import Within
 from fairtrial._errors import Note
-from fairtrial._inference.compare.end_gaps import EndGaps
-from fairtrial._inference.compare.gaps import Gaps, JointTest, no_gap
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_covariance
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.joint.joint_test import bounded_joint, is_too_large, shrunk, without_undefined
 from fairtrial._inference.joint.vector_likelihood import quadratic_test
+from fairtrial._inference.laws.end_gaps import EndGaps
+from fairtrial._inference.laws.gaps import Gaps, JointTest, no_gap
 from fairtrial._inference.means.own_estimates import OrthogonalGaps
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.simultaneous import bonferroni_level, simultaneous_level

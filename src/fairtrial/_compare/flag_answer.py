@@ -26,7 +26,7 @@ from fairtrial._compare.sorted_groups import Untested
 from fairtrial._compare.tolerance import Band, common_notes, find_scaled_band, plain_target
 from fairtrial._compare.words import disparity_words
 from fairtrial._errors import Fault, InputError, Note, Set, Words
-from fairtrial._inference.compare.gaps import Gaps, no_gap
+from fairtrial._inference.laws.gaps import Gaps, no_gap
 from fairtrial._inference.multiplicity import CORRECTIONS
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.ways import Scale

@@ -14,8 +14,8 @@ from fairtrial._compare.needed import Needed, find_needed
 from fairtrial._compare.rows import Limits
 from fairtrial._compare.tolerance import band_p_values
 from fairtrial._compare.unknown_outcomes import LabelsNeeded, OutcomeBounds, labels_needed
-from fairtrial._inference.compare.end_gaps import EndGaps
-from fairtrial._inference.compare.gaps import SMALLEST_P, Gaps, JointTest, no_gap
+from fairtrial._inference.laws.end_gaps import EndGaps
+from fairtrial._inference.laws.gaps import SMALLEST_P, Gaps, JointTest, no_gap
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.simultaneous import bonferroni_level, shared_level

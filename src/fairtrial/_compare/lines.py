@@ -10,7 +10,7 @@ from typing import Any
 from fairtrial._compare.columns import DESCRIBED, FAVOURED, NOT_TESTED, REFERENCE, TOO_FEW, UNDETERMINED
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.words import range_sentence, sentence, unit_of
-from fairtrial._inference.compare.gaps import SMALLEST_P
+from fairtrial._inference.laws.gaps import SMALLEST_P
 from fairtrial._inference.multiplicity import holm
 from fairtrial._metrics.groups import Group
 from fairtrial._metrics.harm import Effect, describes_people, effect_of

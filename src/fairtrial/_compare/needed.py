@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from fairtrial._compare.disparities import Disparities
-from fairtrial._inference.compare.gaps import no_gap
+from fairtrial._inference.laws.gaps import no_gap
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.power import Band, MeanAudits, RateAudits
 from fairtrial._results.column import undefined

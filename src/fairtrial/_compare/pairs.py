@@ -12,9 +12,9 @@ from fairtrial._audit.cells import Cells, Rows
 from fairtrial._compare.request import Request
 from fairtrial._compare.weights import atom_of_rows
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
-from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.compare.pair_gaps import PairedAnswers, pair_gaps
 from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.laws.gaps import Gaps
+from fairtrial._inference.laws.pair_gaps import PairedAnswers, pair_gaps
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._metrics.groups import Group, Target
 from fairtrial._metrics.metric import Metric

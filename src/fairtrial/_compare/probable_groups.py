@@ -14,11 +14,11 @@ from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.request import Request
 from fairtrial._compare.words import number_words
 from fairtrial._errors import Example, Fault, NotApplicable, Note, Set, Words
-from fairtrial._inference.compare.end_gaps import EndGaps, probable_gaps
 from fairtrial._inference.evidence.atoms import Comparison
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.evidence.probable_groups import InfluenceEstimate as Answer
 from fairtrial._inference.evidence.probable_groups import ProbableGap, ProbableRows, halves
+from fairtrial._inference.laws.end_gaps import EndGaps, probable_gaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.groups import Target
 from fairtrial._metrics.metric import Metric

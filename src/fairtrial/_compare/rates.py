@@ -22,14 +22,14 @@ from fairtrial._compare.sorted_groups import SortedGroups, members_of, opposite,
 from fairtrial._compare.tolerance import FOUR_FIFTHS, Band, band_p_values, check_band
 from fairtrial._compare.unknown_outcomes import DEPENDS as UNKNOWN
 from fairtrial._compare.unknown_outcomes import find_unknown, own_rates
-from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.end_gaps import EndGaps
-from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.compare.linear_gaps import LinearGaps
-from fairtrial._inference.compare.pair_gaps import first_answers
 from fairtrial._inference.evidence.atoms import Comparison
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.evidence.unit_sums import UnitSums
+from fairtrial._inference.laws.choose_gaps import make_gaps
+from fairtrial._inference.laws.end_gaps import EndGaps
+from fairtrial._inference.laws.gaps import Gaps
+from fairtrial._inference.laws.linear_gaps import LinearGaps
+from fairtrial._inference.laws.pair_gaps import first_answers
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps

@@ -9,11 +9,11 @@ from typing import Any
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import MINIMUM_SIZE
 from fairtrial._errors import Fault, Note
-from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import Gaps, JointTest
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership
 from fairtrial._inference.joint.joint_test import joint_test
 from fairtrial._inference.joint.vector_likelihood import orthogonal_joint
+from fairtrial._inference.laws.choose_gaps import make_gaps
+from fairtrial._inference.laws.gaps import Gaps, JointTest
 from fairtrial._inference.means.own_estimates import ScorePoints
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import RateMethod, Scale

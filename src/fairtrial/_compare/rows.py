@@ -11,8 +11,8 @@ from fairtrial._compare.columns import DESCRIBED, FAVOURED
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.strata import adjusted_cells
 from fairtrial._compare.words import range_sentence, sentence, unit_of
-from fairtrial._inference.compare.end_gaps import EndGaps
-from fairtrial._inference.compare.gaps import Gaps
+from fairtrial._inference.laws.end_gaps import EndGaps
+from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.groups import Group
 from fairtrial._metrics.harm import describes_people

@@ -15,9 +15,9 @@ from fairtrial._audit.unknown_outcomes import OutcomeCells, outcome_cells
 from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.request import Request
 from fairtrial._errors import Fault, NotApplicable, Note, Set, Words
-from fairtrial._inference.compare.end_gaps import EndGaps, PartlyLabelled, RateEnds, label_gaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.evidence.members import Members
+from fairtrial._inference.laws.end_gaps import EndGaps, PartlyLabelled, RateEnds, label_gaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.groups import Target
 from fairtrial._metrics.metric import Metric
@@ -26,7 +26,7 @@ from fairtrial._results.text import counted
 
 if TYPE_CHECKING:
     from fairtrial._compare.sorted_groups import OwnEstimate
-from fairtrial._inference.compare.gaps import no_gap
+from fairtrial._inference.laws.gaps import no_gap
 from fairtrial._inference.power import Band, MeanAudits
 
 DEPENDS = "depends on the people whose outcome is unknown"

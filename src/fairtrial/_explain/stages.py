@@ -38,10 +38,10 @@ from fairtrial._explain.solver.esl_groups import (
     pair_targets,
 )
 from fairtrial._explain.solver.influence import LEAST_DF, QUARTER, Spread
-from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.pair_gaps import PairGaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.joint.joint_test import joint_test
+from fairtrial._inference.laws.choose_gaps import make_gaps
+from fairtrial._inference.laws.pair_gaps import PairGaps
 from fairtrial._inference.numeric.roots import Bools
 from fairtrial._inference.rates.proportions import rate_interval
 

@@ -14,7 +14,7 @@ from math import ceil
 import numpy as np
 from scipy import optimize, special
 
-from fairtrial._inference.compare.gaps import Gaps
+from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps, PartCounts
 from fairtrial._inference.ways import Scale

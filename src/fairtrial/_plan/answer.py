@@ -13,7 +13,7 @@ from scipy import special
 
 from fairtrial._compare.words import band_words, disparity_words
 from fairtrial._errors import Fault, Faults, InputError, Named, Note, Words, notes_where
-from fairtrial._inference.compare.gaps import no_gap
+from fairtrial._inference.laws.gaps import no_gap
 from fairtrial._inference.means.resampled_means import DRAWS, DRAWS_IF_THIN, THIN
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.power import STEPPED_EVENTS, MeanAudits, RateAudits, smallest_size

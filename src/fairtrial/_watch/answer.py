@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial._errors import Note
-from fairtrial._inference.compare.gaps import SMALLEST_P
+from fairtrial._inference.laws.gaps import SMALLEST_P
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.sequential.claims import (
     adjusted,

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import SMALLEST_P, Gaps, JointTest
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership, as_matrix
+from fairtrial._inference.laws.choose_gaps import make_gaps
+from fairtrial._inference.laws.gaps import SMALLEST_P, Gaps, JointTest
 from fairtrial._inference.means.row_gaps import HULL_EXCESS
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps

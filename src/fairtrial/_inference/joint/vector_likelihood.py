@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.compare.gaps import SMALLEST_P, JointTest
+from fairtrial._inference.laws.gaps import SMALLEST_P, JointTest
 from fairtrial._inference.means.own_estimates import ScorePoints
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Likelihood

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import optimize
 
-from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons
+from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.means.empirical_likelihood import critical_value, el_log_ratio
 from fairtrial._inference.numeric.roots import Floats
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons, gap_errors
+from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.means.empirical_likelihood import (
     CountedValues,
     PathPoint,

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.compare.gaps import (
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_errors
+from fairtrial._inference.laws.gaps import (
     Gaps,
     SearchedGaps,
     agreeing,
@@ -26,7 +27,6 @@ from fairtrial._inference.compare.gaps import (
     no_ratio,
     nobody,
 )
-from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_errors
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.part_of_whole import MirroredLaw, PartLaw, overlap_root
 from fairtrial._inference.rates.proportions import (

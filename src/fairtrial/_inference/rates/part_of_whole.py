@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.compare.gaps import LOGARITHM_ENDS, SearchedGaps, quantile_of, tail_of
+from fairtrial._inference.laws.gaps import LOGARITHM_ENDS, SearchedGaps, quantile_of, tail_of
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.proportions import binomial_deviance
 from fairtrial._inference.rates.two_rates import (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.compare.gaps import SMALLEST_P
+from fairtrial._inference.laws.gaps import SMALLEST_P
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.sequential.bets import BETS, PER_DOUBLING, log_mean_exp, split_term, term
 from fairtrial._inference.sequential.streams import (

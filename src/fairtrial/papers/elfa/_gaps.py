@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.compare.choose_gaps import against_known, bounded
-from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.compare.sums_gaps import EuclideanGaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons, gap_errors
+from fairtrial._inference.laws.choose_gaps import against_known, bounded
+from fairtrial._inference.laws.gaps import Gaps
+from fairtrial._inference.laws.sums_gaps import EuclideanGaps
 
 # building blocks that the room shows beside its own
 from fairtrial._inference.means.known_targets import bartlett_factor as bartlett_factor

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.compare.gaps import SMALLEST_P, JointTest
 from fairtrial._inference.evidence.atoms import Atoms
 from fairtrial._inference.joint.vector_likelihood import vector_log_ratio as vector_log_ratio
+from fairtrial._inference.laws.gaps import SMALLEST_P, JointTest
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Likelihood
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from fairtrial._compare.request import Procedure, Request
 from fairtrial._errors import Fault, InputError, Note
-from fairtrial._inference.compare.gaps import Gaps, JointTest
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership, as_matrix
 from fairtrial._inference.joint.joint_test import joint_test, without_undefined
 from fairtrial._inference.joint.vector_likelihood import orthogonal_joint
+from fairtrial._inference.laws.gaps import Gaps, JointTest
 from fairtrial._inference.means.own_estimates import ScorePoints
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Likelihood, Refinement

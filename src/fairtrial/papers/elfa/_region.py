@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from scipy import optimize
 
-from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import Gaps, JointTest
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_covariance
 from fairtrial._inference.joint.joint_test import joint_test, shrunk
 from fairtrial._inference.joint.vector_likelihood import chi_square_test, quadratic_test
+from fairtrial._inference.laws.choose_gaps import make_gaps
+from fairtrial._inference.laws.gaps import Gaps, JointTest
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps
 from fairtrial._inference.rates.proportions import SMALL_COUNT, binomial_deviance

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import DerivedGaps
-from fairtrial._inference.compare.strata_gaps import Heterogeneity
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
+from fairtrial._inference.laws.choose_gaps import make_gaps
+from fairtrial._inference.laws.gaps import DerivedGaps
+from fairtrial._inference.laws.strata_gaps import Heterogeneity
 from fairtrial._inference.numeric.roots import Bools, Floats
 
 FOLDS = 5

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.compare.gaps import LOGARITHM_ENDS, SearchedGaps, no_ratio
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, as_matrix
+from fairtrial._inference.laws.gaps import LOGARITHM_ENDS, SearchedGaps, no_ratio
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.two_rates import TwoRates, at_null
 from fairtrial._inference.ways import Scale

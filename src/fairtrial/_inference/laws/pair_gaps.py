@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import (
+from fairtrial._inference.evidence.atoms import Atoms, Comparison
+from fairtrial._inference.laws.choose_gaps import make_gaps
+from fairtrial._inference.laws.gaps import (
     SMALLEST_P,
     Gaps,
     JointTest,
@@ -29,7 +30,6 @@ from fairtrial._inference.compare.gaps import (
     agreeing,
     quadratic_form,
 )
-from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.proportions import MOST_TERMS, REACH, binomial_mass
 from fairtrial._inference.ways import RateMethod

@@ -12,7 +12,10 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.compare.gaps import (
+from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.evidence.row_powers import RowPowers
+from fairtrial._inference.evidence.unit_sums import UnitSums, UnitTotals, degrees_of_freedom
+from fairtrial._inference.laws.gaps import (
     LOGARITHM_ENDS,
     SMALLEST_P,
     DerivedGaps,
@@ -22,9 +25,6 @@ from fairtrial._inference.compare.gaps import (
     nobody,
     quadratic_form,
 )
-from fairtrial._inference.evidence.atoms import Comparison
-from fairtrial._inference.evidence.row_powers import RowPowers
-from fairtrial._inference.evidence.unit_sums import UnitSums, UnitTotals, degrees_of_freedom
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.two_rates import Null, TwoRates, at_null, estimate_and_error, score_roots
 from fairtrial._inference.ways import Scale

@@ -13,15 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.compare.gaps import (
-    Gaps,
-    JointTest,
-    blank,
-    no_gap,
-    no_ratio,
-)
-from fairtrial._inference.compare.linear_gaps import LinearKnownLaw, LinearLaw
-from fairtrial._inference.compare.sums_gaps import StudentGaps
 from fairtrial._inference.evidence.atoms import Comparison, Membership
 from fairtrial._inference.evidence.probable_groups import (
     InfluenceEstimate,
@@ -29,6 +20,15 @@ from fairtrial._inference.evidence.probable_groups import (
     ProbableRows,
     probable_gap,
 )
+from fairtrial._inference.laws.gaps import (
+    Gaps,
+    JointTest,
+    blank,
+    no_gap,
+    no_ratio,
+)
+from fairtrial._inference.laws.linear_gaps import LinearKnownLaw, LinearLaw
+from fairtrial._inference.laws.sums_gaps import StudentGaps
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import KnownRateGaps
 from fairtrial._inference.rates.two_rates import TwoRateLaw, TwoRates

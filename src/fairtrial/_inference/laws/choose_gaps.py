@@ -7,9 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.compare.sums_gaps import EuclideanGaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, TwoSides, two_sides
+from fairtrial._inference.laws.gaps import Gaps
+from fairtrial._inference.laws.sums_gaps import EuclideanGaps
 from fairtrial._inference.means.resampled_means import NUMBERS_DRAWN, ResampledGap
 from fairtrial._inference.means.row_gaps import RowGaps
 from fairtrial._inference.means.skewed_means import (

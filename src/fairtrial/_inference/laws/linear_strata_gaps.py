@@ -8,15 +8,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.compare.gaps import DerivedGaps, SearchedGaps, no_ratio
-from fairtrial._inference.compare.linear_gaps import (
-    NO_VARIATION,
-    NOT_POSITIVE,
-    ONE_UNIT,
-    LinearGaps,
-    LinearLaw,
-)
-from fairtrial._inference.compare.strata_gaps import NOBODY_ALIKE, Heterogeneity, StrataGaps, heterogeneity
 from fairtrial._inference.evidence.atoms import Comparison, Membership, as_matrix
 from fairtrial._inference.evidence.row_powers import NARROW, RowPowers
 from fairtrial._inference.evidence.unit_sums import UnitSums
@@ -28,6 +19,9 @@ from fairtrial._inference.evidence.within_units import (
     row_parts,
     unit_parts,
 )
+from fairtrial._inference.laws.gaps import DerivedGaps, SearchedGaps, no_ratio
+from fairtrial._inference.laws.linear_gaps import NO_VARIATION, NOT_POSITIVE, ONE_UNIT, LinearGaps, LinearLaw
+from fairtrial._inference.laws.strata_gaps import NOBODY_ALIKE, Heterogeneity, StrataGaps, heterogeneity
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.two_rates import TwoRates, at_null, unskewed
 from fairtrial._inference.ways import Scale
