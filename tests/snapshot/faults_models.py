@@ -311,7 +311,7 @@ def spec_faults() -> Iterator[Case]:
         "preset needs": {"preset": "lending", "data": {"source": "people.parquet", "outcome": "y", "groups": ["g"]}},
         "own metric": {"metrics": {"tpr": {"value": "role.decision"}}},
         "own group": {"groups": {"g": {"g": "Beta"}}},
-        "choice": {"transport": {"criterion": "statistical_parity", "norm": "l3"}},
+        "choice": {"transport": {"metric": "statistical_parity", "norm": "l3"}},
         "suppress": {"report": {"suppress_below": -1}},
         "alpha": {"run": {"alpha": 2}}, "seed": {"run": {"seed": -1}},
     }  # fmt: skip

@@ -114,7 +114,6 @@ def measure(
     from fairtrial._compare.request import Request
     from fairtrial._compare.sorted_groups import with_target
     from fairtrial._compare.strata import within_columns
-    from fairtrial._compare.threshold_curves import answer_thresholds
     from fairtrial._metrics.groups import find_target
     from fairtrial._metrics.table import find_metrics
 
@@ -128,6 +127,8 @@ def measure(
         tolerance=tolerance, level=confidence_level, rate_interval=interval or "bounded",
     )  # fmt: skip
     if thresholds is not None:
+        from fairtrial._compare.threshold_curves import answer_thresholds  # its loops are compiled
+
         return answer_thresholds(request, asked, interval)
     refuse_weighted(audit, interval)
     return answer(request, asked)
