@@ -32,6 +32,8 @@ from fairtrial._trial.family import FamilyEntry as FamilyEntry
 from fairtrial._trial.family import conclude as conclude
 from fairtrial._trial.family import correct as correct
 from fairtrial._trial.family import corrected_claims as corrected_claims
+from fairtrial._trial.in_people import in_people as in_people
+from fairtrial._trial.in_people import plain_metric as plain_metric
 from fairtrial._trial.keeping import FOLDER as FOLDER
 from fairtrial._trial.keeping import MADE_FROM as MADE_FROM
 from fairtrial._trial.keeping import Keeper as Keeper
@@ -43,8 +45,6 @@ from fairtrial._trial.publishing.tables import Known as Known
 from fairtrial._trial.publishing.tables import join_levels as join_levels
 from fairtrial._trial.record import Trial as Trial
 from fairtrial._trial.rederived import contradictions as contradictions
-from fairtrial._trial.rederived import in_people as in_people
-from fairtrial._trial.rederived import plain_metric as plain_metric
 from fairtrial._trial.results_file import check_schema as check_schema
 from fairtrial._trial.results_file import load_results as load_results
 from fairtrial._trial.running import LOCK as LOCK

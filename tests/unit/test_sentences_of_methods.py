@@ -537,7 +537,7 @@ WRITTEN_OUT = {
     "_compare.flag_answer",
     "_compare.certify_verdict",
 }
-OF_THE_TRIAL = ("_trial.family", "_trial.rederived", "_report.one_gap")
+OF_THE_TRIAL = ("_trial.family", "_trial.in_people", "_report.one_gap")
 LISTED = {*(f"_{name}" for names in MODULES.values() for name in names), *OF_THE_TRIAL}
 FAULTS = {"Fault", "Words", "InputError", "NotApplicable", "add"}  # refusals have tests of their own
 SOURCE = Path(ft.__file__).parent

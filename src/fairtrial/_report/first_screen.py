@@ -40,7 +40,7 @@ from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted, in_a_sentence
 from fairtrial._trial.family import corrected_claims, only_describes, shows
-from fairtrial._trial.rederived import plain_metric
+from fairtrial._trial.in_people import plain_metric
 
 Judged = dict[str, dict[tuple[str, ...], str]]
 ASKED_NEXT = {"explain": "which features carry it", "improve": "whether a fairer rule would be as good"}

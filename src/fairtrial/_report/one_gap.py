@@ -11,7 +11,7 @@ from fairtrial._report.tables import shown
 from fairtrial._results.claims import place_words, target_words
 from fairtrial._results.column import CloseUp, Mark, scalar
 from fairtrial._trial.family import clearest, metric_label
-from fairtrial._trial.rederived import in_people
+from fairtrial._trial.in_people import in_people
 
 SAME = 1e-9  # up to which two differences are one number
 
