@@ -28,7 +28,7 @@ def test_text_json_csv_and_chart(compas, tmp_path):
     paths = {kind: str(tmp_path / f"result.{kind}") for kind in ("json", "csv", "svg")}
     done = run(
         compas, "--by", "sex", "--feature", "priors_count", "--feature", "age", "--outcome", "two_year_recid",
-        "--metric", "fpr", "--reference", "sex=Female", "--model", "tree",
+        "--metric", "fpr", "--target", "sex=Female", "--model", "tree",
         "--json", paths["json"], "--csv", paths["csv"], "--chart", paths["svg"],
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -49,7 +49,7 @@ def test_text_json_csv_and_chart(compas, tmp_path):
     [
         (["--metric", "fprr"], "--metric is unknown: 'fprr'. Did you mean 'fpr'?"),
         (["--metric", "fpr", "--model", "forrest"], "Did you mean 'forest'?"),
-        (["--metric", "fpr", "--reference", "Female"], "--reference must be"),
+        (["--metric", "fpr", "--target", "Female"], "--target must be"),
     ],
 )
 def test_faults_are_one_line_and_exit_code_2(compas, arguments, message):

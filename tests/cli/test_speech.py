@@ -68,7 +68,7 @@ def test_misspelt_commands(run):
         (Set("target", {"race": "A", "sex": ["F", "M"]}), "--target 'race=A,sex=F|M'"),
         (Set("by", [{"race": "A"}, {"race": "B"}]), "--by race=A --by race=B"),
         (Set("tolerance", (-0.02, 0.05)), "--tolerance -0.02,0.05"),
-        (Set("refinement", None), "--refinement none"),
+        (Set("direction", None), "--direction none"),
         (Named("confidence_level"), "--confidence-level"),
         (Named("features", of="Audit"), "--feature"),
         (Named("each", of="Metric"), "each= in the Metric"),

@@ -27,9 +27,13 @@ def audit():
 
 
 def african_american(audit, method, level):
-    result = fairtrial.certify(
-        audit, "ppv", target={"race": "Caucasian"}, target_method=method, confidence_level=level
-    )
+    asked = {"target": {"race": "Caucasian"}, "confidence_level": level}
+    if method == "plug-in":
+        result = fairtrial.papers.elfa.certify(
+            audit, "ppv", target_method=method, rate_interval="bounded", **asked
+        )
+    else:
+        result = fairtrial.certify(audit, "ppv", **asked)
     return next(row for row in result.estimates if row["group"] == "African-American")
 
 

@@ -46,7 +46,8 @@ BESIDE = {
 }
 # Steps upwards, each with its reason.
 UPWARDS = {
-    ("_trial.record", "_report"),  # a trial writes its own report
+    ("_trial.record", "_report"),  # a trial writes its own report, and its certificate
+    ("_trial.record", "_report.certificate"),
 }
 # What light imports must not load.
 HEAVY = {"numba", "sklearn", "scipy.stats", "altair", "pandas", "polars", "pyarrow", "duckdb", "pydantic"}

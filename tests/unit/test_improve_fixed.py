@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import fairtrial
-from fairtrial import Audit, InputError, Payoff
+from fairtrial import Audit, Fixed, InputError, Payoff
 from inside.ground import NotApplicable
 from inside.improve import Rule
 from inside.results import mask_result
@@ -48,7 +48,7 @@ def test_a_rule_that_cannot_read_rows_is_refused():
     with pytest.raises(
         InputError, match="candidate 'as needed' does not say how it reads rows: give it a reading"
     ):
-        improve(audit_of(misled_people(500)), "accuracy", "tpr", **{**FIXED, "candidates": [rule]})
+        improve(audit_of(misled_people(500)), "accuracy", "tpr", **{**FIXED, "candidates": Fixed([rule])})
 
 
 def test_a_direction_that_was_not_stated_is_paid_for():

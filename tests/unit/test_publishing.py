@@ -255,15 +255,15 @@ def test_no_folder_no_address_and_no_query_of_the_spec(tmp_path: Path) -> None:
     asked = {
         "data": {"engine": "spark", "sql": "select * from secret where age < 20", "decision": "d"},
         "run": {"parallel": "tcp://secret:8786", "seed": 3},
-        "improve": [{"by": "g", "earlier": str(tmp_path / "secret" / "before.csv")}],
+        "watch": [{"by": "g", "state": str(tmp_path / "secret" / "before.csv")}],
     }
-    section = {**owner["sections"][0], "method": "improve", "result": None, "arguments": asked["improve"][0]}
+    section = {**owner["sections"][0], "method": "watch", "result": None, "arguments": asked["watch"][0]}
     owner["data"]["source"] = asked["data"]["sql"]
     found = scrub(
         {**owner, "sections": [section], "spec": {"name": "a.toml", "text": "# secret", "content": asked}}
     )
     assert "secret" not in json.dumps(found)
-    assert found["sections"][0]["arguments"] == {"by": "g", "earlier": "before.csv"}
+    assert found["sections"][0]["arguments"] == {"by": "g", "state": "before.csv"}
     assert found["spec"]["content"]["run"] == {"seed": 3}
 
 

@@ -32,7 +32,7 @@ def test_round_trip_through_json():
     assert again.reading() == first.reading()
     assert again.primary() == first.primary()
     assert again.plot().to_dict() == first.plot().to_dict()
-    pd.testing.assert_frame_equal(again.to_frame(), first.to_frame())
+    pd.testing.assert_frame_equal(again.to_frame(all=True), first.to_frame(all=True))
 
 
 def test_the_form_of_the_dict():
@@ -56,8 +56,8 @@ def test_the_form_of_the_dict():
 def test_columns_do_not_depend_on_what_was_asked():
     few, many = result(target={"g": "a"}), result(depth=2, minimum=1)
     assert [list(row) for row in few.estimates[:1]] == [list(row) for row in many.estimates[:1]]
-    assert list(few.to_frame().columns) == list(many.to_frame().columns)
-    assert few.to_frame().dtypes.to_dict() == many.to_frame().dtypes.to_dict()
+    assert list(few.to_frame(all=True).columns) == list(many.to_frame(all=True).columns)
+    assert few.to_frame(all=True).dtypes.to_dict() == many.to_frame(all=True).dtypes.to_dict()
 
 
 def test_undefined_is_a_reason():

@@ -19,8 +19,8 @@ import sys
 from pathlib import Path
 import uvicorn
 from fairtrial._web.app import create_app
-from fairtrial._web.settings import Settings
-create_app(Settings(home=Path(sys.argv[1])))
+from fairtrial._web.settings import ServerSettings
+create_app(ServerSettings(home=Path(sys.argv[1])))
 print([name for name in sys.argv[2:] if name in sys.modules])
 """
 

@@ -25,7 +25,6 @@ LONG: dict[str, Any] = {
         "metric": "fpr",
         "protected": {"race": "African-American"},
         "permutations": 100_000,
-        "search": "exact",
     },
 }
 

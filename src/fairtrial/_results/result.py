@@ -87,6 +87,12 @@ class Result:
     objects: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        place = {column.name: index for index, column in enumerate(self.columns)}
+        ordered = (
+            dict(sorted(row.items(), key=lambda cell: place.get(cell[0], len(place))))
+            for row in self.estimates
+        )
+        object.__setattr__(self, "estimates", tuple(ordered))  # a row's cells stand as its columns do
         if "versions" not in self.provenance:
             object.__setattr__(self, "provenance", {"versions": dict(versions()), **self.provenance})
 

@@ -227,7 +227,7 @@ def flag(
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5)
     >>> result = fairtrial.papers.elfa.flag(audit, "fpr", by="race", tolerance=0.05, direction="above", minimum=30)
     >>> [row["group"] for row in result.estimates if row["flagged"]]
-    ['race: African-American']
+    ['African-American']
     """
     from fairtrial._compare.request import Request
     from fairtrial.papers.elfa._answers import flag_by_paper

@@ -190,7 +190,7 @@ def improve(
     >>> import fairtrial
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5)
     >>> groups = [{"race": "African-American"}, {"race": "Caucasian"}]
-    >>> result = fairtrial.papers.improvability.improve(audit, "fpr", by=groups, candidates="decile_score",
+    >>> result = fairtrial.papers.improvability.improve(audit, "fpr", by=groups, candidates={"fixed": "decile_score"},
     ...                                                 constraints={"capacity": 0.3}, bootstrap=200)
     >>> print(result.verdict.text)
     no less discriminatory alternative with accuracy ... was shown (p = ..., all 6,150 rows): not evidence ...

@@ -146,7 +146,7 @@ def explain(
     ...                         features=["priors_count", "age"])
     >>> result = fairtrial.papers.shapley_rawls.explain(audit, "fpr", target={"sex": "Female"})
     >>> [(row["feature"], round(100 * row["difference"], 1)) for row in result.drivers]
-    []
+    [('age', 22.5), ('priors_count', -3.8)]
     """
     from fairtrial._explain.answer import answer_all
     from fairtrial._explain.request import ExplainRequest
