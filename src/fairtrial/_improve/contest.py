@@ -14,7 +14,7 @@ from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Set, Use
 from fairtrial._improve.arguments import Payoff
 from fairtrial._improve.components import MarginKind, Pair, gap_of
 from fairtrial._improve.rules import Floats, Index, Inputs, Reading, Rule, capacity_threshold
-from fairtrial._improve.unlabelled import UnknownOutcomes
+from fairtrial._improve.unlabelled import UnlabelledRows
 from fairtrial._improve.worth import Area, SeenRows, Worth, evaluate
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Utility, by_person, level_cells
 from fairtrial._inference.numeric.partly_known import UnknownEnds
@@ -108,7 +108,7 @@ class Contest:
     feature_of: NDArray[np.int64]
     reading: Reading
     folds: int
-    unlabelled: UnknownOutcomes | None = None
+    unlabelled: UnlabelledRows | None = None
     # alike in the columns given which decisions may not depend on the group
     strata: NDArray[np.int64] | None = None
     decides: bool = True  # False where the claim is about scores alone, such as prices

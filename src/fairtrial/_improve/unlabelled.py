@@ -37,7 +37,7 @@ class AssumedOdds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnknownOutcomes:
+class UnlabelledRows:
     """Whose outcome is unknown, and what would have been seen at the upper end; the contest holds the lower one."""
 
     known: NDArray[np.bool_]
@@ -133,7 +133,7 @@ def find_unlabelled(
     group: NDArray[np.int64],
     assumed: AssumedOdds | None,
     alike: Sequence[Coded],
-) -> tuple[SeenRows, UnknownOutcomes | None]:
+) -> tuple[SeenRows, UnlabelledRows | None]:
     """What was seen at the lower end, and the rest where anything is unknown."""
     known = np.ones(group.size, dtype=bool) if seen.outcome is None else ~np.isnan(seen.outcome)
     payoffs = _payoff_ends(seen, worths)
@@ -147,7 +147,7 @@ def find_unlabelled(
     stratum = distinct_rows([group, *(coded.codes for coded in alike)])[0]
     unknown = np.any([~known, *(ends[0] != ends[1] for ends in payoffs.values())], axis=0)
     count = int(np.count_nonzero(unknown))
-    return low, UnknownOutcomes(known, high, stratum, assumed or AssumedOdds(), frozenset(payoffs), count)
+    return low, UnlabelledRows(known, high, stratum, assumed or AssumedOdds(), frozenset(payoffs), count)
 
 
 def _at_end(
