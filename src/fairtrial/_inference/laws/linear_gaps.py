@@ -152,7 +152,7 @@ class LinearGaps(DerivedGaps):
         self.people: Floats = self.units[0]
         self.reason = [self._why_not(index) for index in range(groups)]
         told = np.array([why in (None, NO_VARIATION) for why in self.reason], dtype=bool)
-        self.rates = self.mean  # those of a single unit as well, from which nothing is inferred
+        self.rates: Floats = self.mean  # those of a single unit as well, from which nothing is inferred
         self.mean, self.variances = np.where(told, self.mean, 0.0), np.where(told, self.variances, 0.0)
         self.size, self.df = np.where(told, self.size, 1.0), np.where(told, self.df, 1.0)
         self.inner = self._law(self.known)
