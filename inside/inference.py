@@ -129,6 +129,7 @@ from fairtrial._inference.rates.sorted_scores import SortedScores as SortedScore
 from fairtrial._inference.rates.sorted_scores import areas_of as areas_of
 from fairtrial._inference.rates.two_rates import ALIKE as ALIKE
 from fairtrial._inference.rates.two_rates import SELECTIVE as SELECTIVE
+from fairtrial._inference.rates.two_rates import OneTableLaw as OneTableLaw
 from fairtrial._inference.rates.two_rates import Only as Only
 from fairtrial._inference.rates.two_rates import TwoRateLaw as TwoRateLaw
 from fairtrial._inference.rates.two_rates import TwoRates as TwoRates

@@ -279,7 +279,7 @@ def test_only_a_sum_that_overflows_is_no_infinite_value(role: str, call: Callabl
 def test_errors_too_large_to_square_are_not_said_to_be_infinite_values() -> None:
     people = pd.DataFrame({"g": ["a", "b"] * 50, "y": [0, 1, 1, 0] * 25, "s": 1e200})
     with pytest.raises(InputError, match="has infinite values, or some too large to square"):
-        measure(Audit(people, outcome="y", score="s", groups="g"), "brier")
+        measure(Audit(people, outcome="y", score="s", groups="g"), "squared_error")
     people["s"] = np.inf
     with pytest.raises(InputError, match="score 's' has infinite values; remove or cap them"):
         measure(Audit(people, outcome="y", score="s", groups="g"), "mean_score")

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from fairlearn.metrics import MetricFrame as Fairlearn
 from fairlearn.metrics import count, false_positive_rate, selection_rate
@@ -110,3 +112,57 @@ def test_what_does_not_fit_is_one_message(changed: dict[str, Any], said: str) ->
     asked = {"metrics": "fpr", **GIVEN, "sensitive_features": PEOPLE["race"], **changed}
     with pytest.raises(fairtrial.InputError, match=said):
         MetricFrame(**asked)
+
+
+LETTERS = list("aabb") * 20
+ASKED: dict[str, Any] = {
+    "metrics": "selection_rate",
+    "y_true": [1, 0, 1, 0] * 20,
+    "y_pred": [1, 0, 0, 1, 1, 1, 0, 1] * 10,
+}
+RATES = {"a": 0.75, "b": 0.5}
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        pl.Series("g", LETTERS), pl.DataFrame({"g": LETTERS}), pl.LazyFrame({"g": LETTERS}),
+        pl.Series("g", LETTERS, dtype=pl.Categorical), pa.table({"g": LETTERS}), pa.array(LETTERS),
+        pa.chunked_array([LETTERS[:30], LETTERS[30:]]), {"g": pl.Series(LETTERS)},
+    ],
+    ids=lambda features: f"{type(features).__module__.split('.')[0]} {type(features).__name__}",
+)  # fmt: skip
+def test_features_of_polars_and_arrow(features: Any) -> None:
+    named = "g" if not isinstance(features, pa.Array | pa.ChunkedArray) else "sensitive_feature_0"
+    frame = MetricFrame(**ASKED, sensitive_features=features)
+    assert frame.by_group.to_dict() == RATES
+    assert frame.sensitive_levels == [named]
+    beside = MetricFrame(**ASKED, sensitive_features=["x"] * 80, control_features=features)
+    assert beside.by_group.to_dict() == {(letter, "x"): rate for letter, rate in RATES.items()}
+
+
+def test_two_features_of_a_frame_of_polars() -> None:
+    features = pl.DataFrame({"g": LETTERS, "h": ["x", "y"] * 40})
+    frame = MetricFrame(**ASKED, sensitive_features=features)
+    pd.testing.assert_series_equal(
+        frame.by_group, MetricFrame(**ASKED, sensitive_features=features.to_pandas()).by_group
+    )
+
+
+@pytest.mark.parametrize("argument", ["sensitive_features", "control_features"])
+@pytest.mark.parametrize("as_given", [list, pd.Series, pl.Series, pa.array, lambda values: {"g": values}])
+def test_a_row_without_a_group_is_one_fault(argument: str, as_given: Any) -> None:
+    features = {"sensitive_features": LETTERS, argument: as_given(["a", None, "b", "b"] * 20)}
+    wanted = f"'{argument}' must name every row's group, but .* is missing in 20 rows: give them a group"
+    with pytest.raises(fairtrial.InputError, match=wanted):
+        MetricFrame(**ASKED, **features)
+
+
+def test_a_number_that_is_missing_is_no_group() -> None:
+    with pytest.raises(fairtrial.InputError, match="'sensitive_feature_0' is missing in 20 rows"):
+        MetricFrame(**ASKED, sensitive_features=[1.0, np.nan, 2.0, 2.0] * 20)
+
+
+def test_numbers_and_texts_in_one_column() -> None:
+    frame = MetricFrame(**ASKED, sensitive_features=pd.Series(["a", 1, "b", "b"] * 20))
+    assert frame.by_group.to_dict() == {1: 0.5, "a": 1.0, "b": 0.5}

@@ -9,7 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import CRITERIA, METRICS, Audit, InputError, Metric, certify, improve, load, measure, role
+from fairtrial import (
+    CRITERIA,
+    METRICS,
+    Audit,
+    InputError,
+    Metric,
+    certify,
+    flag,
+    improve,
+    load,
+    measure,
+    role,
+)
 from inside.data import EXPRESSIONS
 from inside.metrics import ALIASES, ROLES, MetricName, find_metric, find_metrics
 
@@ -181,6 +193,24 @@ def test_log_loss_of_what_is_no_probability_is_refused_everywhere():
             splits=3,
             margin={"absolute": 0.0},
         )
+
+
+@pytest.mark.parametrize("ask", [measure, certify, flag])
+def test_brier_of_what_is_no_probability_is_refused(ask):
+    data = pd.DataFrame({"g": list("ab") * 50, "s": np.linspace(0, 100, 100), "y": [0, 1] * 50})
+    with pytest.raises(InputError, match="brier needs scores from 0 to 1, but score 's' has others"):
+        ask(Audit(data, outcome="y", score="s", groups="g"), "brier")
+    audit = Audit(data.assign(s=data["s"] / 100), outcome="y", score="s", groups="g")
+    rates = [row["rate"] for row in measure(audit, "brier").estimates]
+    assert rates == [row["rate"] for row in measure(audit, "squared_error").estimates]
+    raw = Audit(data, outcome="y", score="s", groups="g")
+    assert all(row["rate"] > 1_000 for row in measure(raw, "squared_error").estimates)
+
+
+def test_a_probability_a_hair_above_one_is_one():
+    parts = {"score": np.array([1.0 + 1e-12, -1e-12]), "outcome": np.array([1.0, 0.0])}
+    assert role.brier.of(parts) == pytest.approx([0.0, 0.0], abs=1e-20)
+    assert np.isfinite(role.log_loss.of(parts)).all()
 
 
 def test_a_criterion_within_strata_is_no_mean_per_group():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
-from fairtrial import Audit, InputError, certify, flag, measure, read_result, run
+from fairtrial import Audit, InputError, certify, flag, measure, plan, read_result, run, tabulate
+from inside.cli import program
 from inside.direct_calls import ratio_interval
 from inside.gaps import certified
 from inside.ground import NotApplicable
@@ -133,6 +135,45 @@ def test_bad_tolerances(tolerance):
     audit = table(a=(300, 600), b=(180, 600))
     with pytest.raises(InputError, match="'tolerance' of a ratio must be"):
         certify(audit, "selection_rate", target=A, scale="ratio", tolerance=tolerance)
+
+
+MEANT = r"is a ratio itself, such as 0.8 for four fifths: 0.05 would tolerate any ratio from 0.05 to 20. Write 0.95"
+
+
+@pytest.mark.parametrize("ask", [certify, flag, measure])
+def test_a_difference_is_no_tolerance_of_a_ratio(ask):
+    audit = table(a=(300, 600), b=(180, 600))
+    with pytest.raises(InputError, match=MEANT):
+        ask(audit, "selection_rate", target=A, scale="ratio", tolerance=0.05)
+    result = ask(audit, "selection_rate", target=A, scale="ratio", tolerance=[0.05, 20])
+    assert row(result)["ratio"] == pytest.approx(0.6)
+    assert ask(audit, "selection_rate", target=A, scale="ratio", tolerance=0.5).estimates
+
+
+def test_a_difference_is_no_tolerance_of_a_ratio_in_plan_and_table():
+    with pytest.raises(InputError, match=MEANT):
+        plan("selection_rate", rate=0.5, disparity=0.6, scale="ratio", tolerance=0.05)
+    audit = table(a=(300, 600), b=(180, 600))
+    records = [{"group": {"g": "b"}, "target": A, "scale": "ratio", "threshold": 0.05}]
+    with pytest.raises(InputError, match=f"threshold of a ratio {MEANT}"):
+        tabulate(audit, "bias-record", records=records)
+
+
+def test_a_difference_is_no_tolerance_of_a_ratio_in_file_and_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(name, value) for name in "ab" for value in [1, 0] * 60]
+    pd.DataFrame(rows, columns=["g", "d"]).to_csv("people.csv", index=False)
+    options = ["--decision", "d", "--by", "g", "--metric", "selection_rate", "--scale", "ratio"]
+    arguments = ["certify", "people.csv", *options, "--target", "g=a", "--tolerance", "0.05"]
+    told = CliRunner().invoke(program, arguments)
+    assert told.exit_code != 0
+    assert "--tolerance of a ratio is a ratio itself, such as 0.8" in str(told.exception)
+    spec = (
+        '[data]\nsource = "people.csv"\ndecision = "d"\ngroups = ["g"]\n'
+        '[[certify]]\nmetric = "selection_rate"\ntarget = {g = "a"}\nscale = "ratio"\ntolerance = 0.05\n'
+    )
+    (tmp_path / "audit.toml").write_text(spec)
+    assert "is a ratio itself, such as 0.8" in run("audit.toml").answers[0].error
 
 
 def test_means_against_everyone_are_refused():

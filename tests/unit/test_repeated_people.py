@@ -260,3 +260,47 @@ def test_explain_says_why_it_honours_neither(role: str) -> None:
         NotApplicable, match=f"'{role}' is not honoured by explain, because what features contribute"
     ):
         ft.explain(audit, "selection_rate")
+
+
+# -- a single unit, or a single row with a weight -----------------------------------------------------------------
+ONE_UNIT = "all its rows belong to one unit"
+
+
+def schools() -> pd.DataFrame:
+    """All of a's pupils go to one school, b's and c's to twenty each; three of four of a's are taken."""
+    return pd.DataFrame({
+        "g": ["a"] * 60 + ["b"] * 200 + ["c"] * 200,
+        "school": ["s"] * 60 + [f"t{row // 10}" for row in range(400)],
+        "d": [1] * 45 + [0] * 15 + [1, 0] * 100 + [1, 0, 0, 0] * 50,
+        "y": [2.0, 4.0] * 30 + [1.0, 3.0, 3.0, 1.0] * 100,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", [ft.measure, ft.flag, ft.certify])
+@pytest.mark.parametrize("target", ["rest", "overall", {"g": "b"}, 0.5], ids=str)
+@pytest.mark.parametrize(
+    ("metric", "rate"), [("selection_rate", 0.75), (ft.Metric("mean", "y"), 3.0)], ids=str
+)
+def test_one_unit_has_its_rate_and_no_interval(ask: Any, target: Any, metric: Any, rate: float) -> None:
+    audit = ft.Audit(schools(), decision="d", groups="g", unit="school")
+    row = next(row for row in ask(audit, metric, minimum=1, target=target).estimates if row["group"] == "a")
+    assert row["rate"] == pytest.approx(rate)
+    assert row["target_rate"] > 0
+    assert row["difference"] == pytest.approx(rate - row["target_rate"])
+    assert ONE_UNIT in row["difference_low"]["reason"]
+    assert ONE_UNIT in row["difference_high"]["reason"]
+    assert row["p_value"] == 1.0
+    assert row["state"] == "undetermined"
+    if ask is ft.measure:
+        assert ONE_UNIT in row["rate_low"]["reason"]
+        assert ONE_UNIT in row["rate_high"]["reason"]
+
+
+def test_one_weighted_row_has_its_rate_on_both_sides() -> None:
+    frame = pd.DataFrame({"g": ["a", "b", "b", "b"], "d": [1, 0, 1, 1], "w": [0.6, 0.5, 1.0, 0.7]})
+    audit = ft.Audit(frame, decision="d", groups="g", weight="w")
+    one, other = ft.measure(audit, minimum=1).estimates
+    assert (one["rate"], one["target_rate"]) == pytest.approx((1.0, 1.7 / 2.2))
+    assert (other["rate"], other["target_rate"]) == pytest.approx((1.7 / 2.2, 1.0))
+    assert one["difference"] == pytest.approx(-other["difference"])
+    assert one["ratio"] == pytest.approx(2.2 / 1.7)

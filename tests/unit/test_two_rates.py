@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from inside.direct_calls import difference_interval, difference_root, ratio_interval
 from inside.inference import (
     MirroredLaw,
+    OneTableLaw,
     PartLaw,
     TwoRateLaw,
     TwoRates,
@@ -304,3 +305,60 @@ def test_levels_hold_by_every_table(scale, n1, n2):
             for tail in (above, below):
                 assert mass[likely][tail <= level].sum() <= 1.5 * level, (p1, p2, level)
             assert mass[likely][2 * np.minimum(above, below) <= level].sum() <= 1.2 * level, (p1, p2, level)
+
+
+# -- More events of the first sample, or fewer of the second, never lower a limit ---------------------------------
+def falls(sizes: tuple[int, int], scale: str, level: float, step: int = 1) -> list[tuple[object, ...]]:
+    """Where a limit falls from one table of this size to the next, with the limits there."""
+    counts = [np.unique([*range(0, size + 1, step), size]).astype(float) for size in sizes]
+    k1, k2 = np.meshgrid(*counts, indexing="ij")
+    n1, n2 = (np.full(k1.size, float(size)) for size in sizes)
+    law = TwoRateLaw(TwoRates(k1.ravel(), n1, k2.ravel(), n2), scale)
+    found: list[tuple[object, ...]] = []
+    for name, limit in zip(("low", "high"), law.limits(level), strict=True):
+        limit = limit.reshape(k1.shape)
+        with np.errstate(invalid="ignore"):
+            steps = np.diff(limit, axis=0), -np.diff(limit, axis=1)
+        for axis, change in enumerate(steps):
+            fall = change < -1e-7 * np.maximum(1.0, np.abs(limit[: change.shape[0], : change.shape[1]]))
+            found += [(name, axis, k1[place], k2[place]) for place in zip(*np.nonzero(fall), strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 9), (7, 4), (12, 1), (40, 20)], ids=str)
+def test_limits_are_monotone_in_the_counts(sizes, scale):
+    assert falls(sizes, scale, 0.95) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+@pytest.mark.parametrize("sizes", [(2, 40), (5, 40), (12, 30), (23, 17), (40, 40), (200, 12)], ids=str)
+def test_limits_are_monotone_in_the_counts_of_larger_tables(sizes, scale, level):
+    assert falls(sizes, scale, level, step=1 if max(sizes) <= 40 else 3) == []
+
+
+def test_forty_of_forty_is_no_less_than_thirty_nine():
+    counts = [np.array(column, dtype=float) for column in ([39, 40], [40, 40], [1, 1], [20, 20])]
+    low, _ = TwoRateLaw(TwoRates(*counts), "ratio").limits(0.95)
+    alone, _ = OneTableLaw(TwoRates(*counts), "ratio").limits(0.95)
+    assert alone[0] > alone[1] + 0.05  # what the tables say on their own
+    assert low[0] == pytest.approx(low[1])
+    assert low[1] == alone[1]
+
+
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+def test_no_interval_is_shorter_and_no_tail_smaller_than_of_the_table_alone(scale):
+    k1, k2 = (side.ravel().astype(float) for side in np.meshgrid(np.arange(16), np.arange(10)))
+    table = TwoRates(k1, np.full(160, 15.0), k2, np.full(160, 9.0))
+    law, alone = TwoRateLaw(table, scale), OneTableLaw(table, scale)
+    (low, high), (inner_low, inner_high) = law.limits(0.95), alone.limits(0.95)
+    assert (low <= inner_low).all()
+    assert (high >= inner_high).all()
+    inside = np.isfinite(low) & (low > (-1.0 if scale == "difference" else 0.0))
+    above = law.tails(np.where(inside, low, 1.0))[0]
+    assert (above[inside] >= 0.025 * (1 - 1e-4)).all()  # no limit is nearer than its tail
+    gap = np.full(160, 0.1 if scale == "difference" else 1.2)
+    for tail, inner in zip(law.tails(gap), alone.tails(gap), strict=True):
+        assert (tail >= inner).all()

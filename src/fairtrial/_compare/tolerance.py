@@ -26,6 +26,13 @@ RATIO_BAND = (
     "of a ratio must be a number between 0 and 1, such as 0.8 for four fifths, or two numbers [low, high]"
 )
 
+# One number below it would let a group have less than half the other's rate: a difference such as 0.05, most likely.
+LEAST_RATIO = 0.5
+NO_RATIO = "of a ratio is a ratio itself, such as 0.8 for four fifths: {:g} would tolerate any ratio from {:g} to {:g}"
+NO_RATIO_CURE = (
+    "Write {0:g} if a rate may be {1:g}% lower than the other, or both ends, [{2:g}, {3:g}], if you mean them"
+)
+
 
 def find_ratio_band(who: str, tolerance: Any) -> tuple[float, float] | None:
     """[t, 1/t] from one number, [low, high] from two."""
@@ -39,6 +46,9 @@ def find_ratio_band(who: str, tolerance: Any) -> tuple[float, float] | None:
     low, high = (values[0], 1.0 / values[0] if values[0] else np.inf) if single else values
     if not 0 < low <= 1 <= high:
         raise InputError(who, Fault("tolerance", RATIO_BAND, got=tolerance))
+    if single and low < LEAST_RATIO:
+        cure = NO_RATIO_CURE.format(1.0 - low, 100.0 * low, low, high)
+        raise InputError(who, Fault("tolerance", NO_RATIO.format(low, low, high), cure=cure))
     return float(low), float(high)
 
 

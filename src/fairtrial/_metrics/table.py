@@ -64,7 +64,7 @@ METRICS: dict[str, Metric] = {
              "a lower outcome at the same score means the score overstates the group", role.score_bin),
         _row("calibration_negative", "rate without the outcome in a score bin", role.not_outcome, None, "above",
              "fewer outcomes at the same score mean that the score overstates the group", role.score_bin),
-        _row("brier", "Brier score", role.squared_error, None, "above", "a higher score means worse probabilities"),
+        _row("brier", "Brier score", role.brier, None, "above", "a higher score means worse probabilities"),
         _row("log_loss", "log loss", role.log_loss, None, "above", "a higher loss means worse probabilities"),
         _row("squared_error", "mean squared error", role.squared_error, None, "above",
              "a higher error means worse predictions"),

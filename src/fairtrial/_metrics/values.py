@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 LEAST_PROBABILITY = 1e-15  # the log of a smaller one is taken as the log of this one
+ROUNDING = 1e-9  # a mean of probabilities may be a hair above 1
 
 
 class Operations(Protocol):
@@ -61,6 +62,11 @@ def squared_error(ops: Operations, score: Any, outcome: Any) -> Any:
     return (score - outcome) * (score - outcome)
 
 
+def brier(ops: Operations, score: Any, outcome: Any) -> Any:
+    """The squared error; infinite where the score is no probability, which whoever evaluates it refuses."""
+    return ops.where(_is_outside(score), float("inf"), squared_error(ops, score, outcome))
+
+
 def absolute_error(ops: Operations, score: Any, outcome: Any) -> Any:
     return ops.where(score >= outcome, score - outcome, outcome - score)
 
@@ -70,7 +76,12 @@ def log_loss(ops: Operations, score: Any, outcome: Any) -> Any:
     most = 1 - LEAST_PROBABILITY
     inside = ops.where(score < LEAST_PROBABILITY, LEAST_PROBABILITY, ops.where(score > most, most, score))
     loss = -(outcome * ops.log(inside) + (1 - outcome) * ops.log(1 - inside))
-    return ops.where((score < 0) | (score > 1), float("inf"), loss)
+    return ops.where(_is_outside(score), float("inf"), loss)
+
+
+def _is_outside(score: Any) -> Any:
+    """Where a score is no probability."""
+    return (score < -ROUNDING) | (score > 1 + ROUNDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +155,7 @@ ROLES: dict[str, Role] = {
         Role("correct", _BOTH, "a correct decision", same, binary=True, binary_outcome=True),
         Role("error", _BOTH, "a wrong decision", differs, binary=True, binary_outcome=True),
         Role("squared_error", _SCORED, "the squared error of the score", squared_error),
+        Role("brier", _SCORED, "the squared error of the probability", brier, wants="scores from 0 to 1"),
         Role("absolute_error", _SCORED, "the absolute error of the score", absolute_error),
         Role("log_loss", _SCORED, "the log loss of the score", log_loss, binary_outcome=True,
              wants="scores from 0 to 1"),
@@ -160,7 +172,7 @@ class RoleNames:
     >>> role.tpr
     Traceback (most recent call last):
     AttributeError: role has no 'tpr'; roles are decision, outcome, score, score_bin, not_decision, not_outcome, \
-correct, error, squared_error, absolute_error, log_loss
+correct, error, squared_error, brier, absolute_error, log_loss
     >>> role.error.words
     'a wrong decision'
     """

@@ -65,7 +65,7 @@ class People:
     def parts(self, metrics: list[Metric | None], level: float) -> dict[tuple[Any, ...], Part]:
         """One part per control group; one alone where there is none."""
         pandas = pandas_module()
-        levels = [sorted(self.groups[name].unique()) for name in self.sensitive]
+        levels = [in_order(self.groups[name].unique()) for name in self.sensitive]
         index = index_of(list(product(*levels)), self.sensitive)
         keys = (
             pandas.MultiIndex.from_frame(self.groups) if len(levels) > 1 else self.groups[self.sensitive[0]]
@@ -196,11 +196,24 @@ class Part:
 
 def columns_of(argument: str, values: Any, only: str) -> dict[str, Any]:
     """The values of each feature by its name, as arrays; one that has no name is called `only`."""
+    columns = _arrays_of(argument, values, only)
+    empty = {name: int(pandas_module().isna(column).sum()) for name, column in columns.items()}
+    for name, rows in empty.items():
+        if rows:
+            required = f"must name every row's group, but {name!r} is missing in {rows:,} row{'s' if rows > 1 else ''}"
+            cure = "give them a group of their own, such as 'unknown', or leave these rows out"
+            raise InputError(WHO, Fault(argument, required, cure=cure))
+    return columns
+
+
+def _arrays_of(argument: str, values: Any, only: str) -> dict[str, Any]:
     pandas = pandas_module()
     if isinstance(values, Mapping):
         return {str(name): np.asarray(column) for name, column in values.items()}
+    if hasattr(values, "collect"):  # a lazy frame
+        values = values.collect()
     if hasattr(values, "to_pandas"):
-        values = values.topandas_module()
+        values = values.to_pandas()
     if isinstance(values, pandas.DataFrame):
         return {str(name): values[name].to_numpy() for name in values.columns}
     array = np.asarray(values)
@@ -209,6 +222,14 @@ def columns_of(argument: str, values: Any, only: str) -> dict[str, Any]:
     if array.ndim != 1:
         raise InputError(WHO, Fault(argument, "must have one value per row"))
     return {str(getattr(values, "name", None) or only): array}
+
+
+def in_order(labels: Any) -> list[Any]:
+    """The labels sorted; numbers and texts in one column by their text."""
+    try:
+        return sorted(labels)
+    except TypeError:
+        return sorted(labels, key=str)
 
 
 def name_of(metric: Any) -> str:

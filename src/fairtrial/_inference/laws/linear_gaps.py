@@ -152,9 +152,9 @@ class LinearGaps(DerivedGaps):
         self.people: Floats = self.units[0]
         self.reason = [self._why_not(index) for index in range(groups)]
         told = np.array([why in (None, NO_VARIATION) for why in self.reason], dtype=bool)
+        self.rates: Floats = self.mean  # those of a single unit as well, from which nothing is inferred
         self.mean, self.variances = np.where(told, self.mean, 0.0), np.where(told, self.variances, 0.0)
         self.size, self.df = np.where(told, self.size, 1.0), np.where(told, self.df, 1.0)
-        self.rates = self.mean
         self.inner = self._law(self.known)
         self.estimate, self.error = self._estimates(self.known), self.inner.error
         name = "score at effective sizes, Student's t" if self.binary else "linearised, Student's t"
@@ -244,7 +244,8 @@ class LinearGaps(DerivedGaps):
     def _estimates(self, known: Floats | None) -> Floats:
         target = self.mean[1] if known is None else known
         if self.scale == "difference":
-            return np.where(self.defined, self.mean[0] - target, 0.0)
+            there = np.all(self.weight[: 2 if known is None else 1] > 0, axis=0)
+            return np.where(there, self.rates[0] - (self.rates[1] if known is None else known), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.defined, self.mean[0] / target, 1.0)
 
