@@ -25,6 +25,7 @@ from fairtrial._inference.joint.joint_test import shrunk as shrunk
 from fairtrial._inference.joint.vector_likelihood import orthogonal_joint as orthogonal_joint
 from fairtrial._inference.joint.weighted_chi2 import quadratic_form_weights as quadratic_form_weights
 from fairtrial._inference.joint.weighted_chi2 import weighted_chi2_sf as weighted_chi2_sf
+from fairtrial._inference.laws.changed_pairs import FEWEST_CHANGES as FEWEST_CHANGES
 from fairtrial._inference.laws.choose_gaps import BoundedGaps as BoundedGaps
 from fairtrial._inference.laws.choose_gaps import bounded as bounded
 from fairtrial._inference.laws.choose_gaps import make_gaps as make_gaps

@@ -11,6 +11,9 @@ from fairtrial._transport.solver.distances import leaf_boxes as leaf_boxes
 from fairtrial._transport.solver.distances import linear_distance as linear_distance
 from fairtrial._transport.solver.distances import predict_distance as predict_distance
 from fairtrial._transport.solver.distances import tree_distance as tree_distance
+from fairtrial._transport.solver.gap_test import limits_at_once as limits_at_once
+from fairtrial._transport.solver.gap_test import pair_gaps as pair_gaps
+from fairtrial._transport.solver.gap_test import pairs_of as pairs_of
 from fairtrial._transport.solver.gap_test import person_test as person_test
 from fairtrial._transport.solver.gap_test import pooled_test as pooled_test
 from fairtrial._transport.solver.programs import Limits as Limits

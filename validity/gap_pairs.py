@@ -113,6 +113,83 @@ def _rival_p(pairs: PairedAnswers, test: str) -> float:
     return float(2 * np.minimum(above, below)[0])
 
 
+# -- Real values of which some do not change.
+def changes(random: Random, n: int, share: float, spread: float, shift: float) -> PairedAnswers:
+    """Pairs of which this share changes: by a normal number (spread 0) or a lognormal less its mean, and by `shift`."""
+    drawn = random.normal(size=n)
+    drawn = np.exp(spread * drawn) - np.exp(spread**2 / 2) if spread else drawn
+    change = np.where(random.random(n) < share, drawn + shift, 0.0)
+    return PairedAnswers(np.arange(n), change, np.zeros(n), 0)
+
+
+def found_of_changes(n: int, share: float, spread: float, shift: float = 0.0) -> Run:
+    """No gap rejected; where nothing can be inferred nothing is."""
+
+    def run(repeats: int, random: Random) -> Floats:
+        found = np.zeros(repeats)
+        for i in range(repeats):
+            found[i] = pair_gaps([changes(random, n, share, spread, shift)], False).p_equal()[0] <= 0.05
+        return found
+
+    return run
+
+
+def changes_missed(n: int, share: float, spread: float, shift: float) -> Run:
+    """The true mean difference lies outside the 95% interval."""
+
+    def run(repeats: int, random: Random) -> Floats:
+        missed = np.zeros(repeats)
+        for i in range(repeats):
+            low, high = pair_gaps([changes(random, n, share, spread, shift)], False).limits(0.95)
+            missed[i] = low[0] > share * shift or high[0] < share * shift
+        return missed
+
+    return run
+
+
+def nothing_said(n: int, share: float) -> Run:
+    """Too few changes, so that the row has a reason in place of limits."""
+
+    def run(repeats: int, random: Random) -> Floats:
+        told = [pair_gaps([changes(random, n, share, 1.5, 0.0)], False).defined[0] for _ in range(repeats)]
+        return 1.0 - np.array(told, dtype=float)
+
+    return run
+
+
+def paired_t(n: int, share: float, shift: float) -> Run:
+    """The same draws by the paired t test."""
+
+    def run(repeats: int, random: Random) -> Floats:
+        drawn = (changes(random, n, share, 0.0, shift) for _ in range(repeats))
+        return np.array([stats.ttest_1samp(pairs.first, 0.0).pvalue <= 0.05 for pairs in drawn], dtype=float)
+
+    return run
+
+
+def _shape(spread: float) -> str:
+    return f"lognormal({spread:g}) less its mean" if spread else "normal"
+
+
+def _of_changes() -> list[Cell]:
+    """A grid of pairs, shares that change and shapes of the change; the corners off zero; power and its price."""
+    found = []
+    for n, share, spread in product((30, 60, 200, 1000), (0.02, 0.05, 0.2, 1.0), (0.0, 1.0, 1.5)):
+        known = (n, share) in ((200, 0.05), (60, 0.2), (1000, 0.02), (30, 0.2))
+        design = f"{n:,} pairs, {100 * share:g}% change, {_shape(spread)}"
+        found.append(
+            Cell("certify", f"pairs that change, no gap: {design}", design, "size",
+                 found_of_changes(n, share, spread), short=400 if known and spread == 1.5 else 0, long=2000)
+        )  # fmt: skip
+    for n, share, spread, shift in product((60, 200), (0.2, 0.5), (1.0, 1.5), (1.0, -2.0)):
+        design = f"{n} pairs, {100 * share:g}% change, {_shape(spread)}, moved by {shift:g}"
+        found.append(
+            Cell("certify", f"pairs that change, 95% interval: {design}", design, "coverage",
+                 changes_missed(n, share, spread, shift), short=400 if (n, share) == (200, 0.2) else 0, long=2000)
+        )  # fmt: skip
+    return found
+
+
 _GRID = "every table of 10, 20, 40 and 60 pairs, 25 pairs of discordant rates .5% to 40%"
 
 CELLS: list[Cell] = [
@@ -131,6 +208,9 @@ CELLS: list[Cell] = [
          rejected(100, 5, alike=0.5), short=0, long=4000),
     Cell("certify", "pairs of skewed values, no gap", "40 people, lognormal, answers alike", "size",
          rejected(40, real=True), short=400, long=4000),
+    *_of_changes(),
+    Cell("certify", "pairs that change, how often nothing is said", "200 pairs, 5% change: fewer than six changes",
+         "size", nothing_said(200, 0.05), worst=0.1, short=400, long=4000),
 ]  # fmt: skip
 
 POWER: list[Cell] = [
@@ -143,4 +223,13 @@ POWER: list[Cell] = [
     Cell("certify", "power, pairs of real values", "40 people, lognormal, gap 0.6 of the spread", "power",
          rejected(40, gap=0.6, real=True), nominal=0.3, rival=rival(40, 0.6, 0.8, "paired t"), rival_name="paired t",
          loses="differences of skewed values are bounded by their skewness", short=0, long=2000),
+    Cell("certify", "power, pairs of normal differences", "60 pairs, all change, 0.4 of the spread", "power",
+         found_of_changes(60, 1.0, 0.0, 0.4), nominal=0.7, rival=paired_t(60, 1.0, 0.4), rival_name="paired t",
+         short=400, long=2000),
+    Cell("certify", "power, half of the pairs change", "60 pairs, 50% change, normal, 0.6 of the spread", "power",
+         found_of_changes(60, 0.5, 0.0, 0.6), nominal=0.7, rival=paired_t(60, 0.5, 0.6), rival_name="paired t",
+         short=400, long=2000),
+    Cell("certify", "power, one pair in five changes", "60 pairs, 20% change, normal, 0.8 of the spread", "power",
+         found_of_changes(60, 0.2, 0.0, 0.8), nominal=0.35, rival=paired_t(60, 0.2, 0.8), rival_name="paired t",
+         loses="a dozen changes may hide a skewness that the paired t test takes no heed of", short=400, long=2000),
 ]  # fmt: skip

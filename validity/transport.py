@@ -26,6 +26,7 @@ from validity.board import Cell
 from validity.printed_numbers import printed
 from validity.repeated_people import TRANSPORT as REPEATED
 from validity.transport_change import CELLS as CHANGE
+from validity.transport_widest import CELLS as WIDEST
 from validity.whole_functions import lines
 
 Floats = NDArray[np.float64]
@@ -427,6 +428,7 @@ CELLS: list[Cell] = [
         "paper-compas-discrete", _COMPAS, _article(_compas()), variant="paper", counterpart="compas-discrete"
     ),
     *CHANGE,
+    *WIDEST,
     *lines("transport"),
     *printed("transport"),
 ]

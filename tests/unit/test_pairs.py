@@ -74,6 +74,58 @@ def test_means_are_compared_by_each_persons_difference():
     assert found["rate"] == pytest.approx(wide["A"].mean(), rel=1e-12)
 
 
+def ratings(changes, pairs=60):
+    """One change for each of the first people, none for the others."""
+    before = np.random.default_rng(5).normal(size=pairs)
+    after = before + np.r_[changes, np.zeros(pairs - len(changes))]
+    return pd.DataFrame({
+        "person": np.tile(np.arange(pairs), 2), "name": np.repeat(["A", "B"], pairs), "rating": np.r_[after, before],
+    })  # fmt: skip
+
+
+def compared(changes, level=0.95, **options):
+    audit = Audit(ratings(changes), score="rating", groups="name", pair="person")
+    return row(measure(audit, "mean_score", target={"name": "B"}, confidence_level=level, **options))
+
+
+def test_no_gap_is_tested_from_the_pairs_that_change():
+    changes = np.random.default_rng(8).gamma(2.0, size=15) - 1.0
+    found = compared(changes)
+    alone = measure(
+        Audit(pd.DataFrame({"d": changes, "g": "x"}), groups="g"), Metric("d", "d"), target=0.0, minimum=2
+    )
+    assert found["p_value"] == pytest.approx(alone.estimates[0]["p_value"], rel=1e-9)
+    assert found["difference"] == pytest.approx(changes.sum() / 60, rel=1e-9)
+    assert found["n"] == 60
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_limits_of_pairs_that_change_agree_with_no_gap(seed):
+    random = np.random.default_rng(seed)
+    changes = np.exp(1.2 * random.normal(size=6 + 3 * seed)) - random.uniform(0.5, 2.5)
+    mirrored = compared(-changes)
+    for level in (0.8, 0.95, 0.99):
+        found = compared(changes, level)
+        low, high = (float(found[f"difference_{end}"]) if isinstance(found[f"difference_{end}"], float) else sign
+                     for end, sign in (("low", -np.inf), ("high", np.inf)))  # fmt: skip
+        assert low <= found["difference"] <= high
+        assert (low <= 0 <= high) == (found["p_value"] > 1 - level)
+    assert mirrored["p_value"] == pytest.approx(compared(changes)["p_value"], rel=1e-6)
+
+
+def test_too_few_changes_are_undetermined_and_say_so():
+    found = compared([2.0, 2.1, 1.9])
+    assert found["p_value"] == 1.0
+    assert "fewer than 6 people's answers change" in str(found["difference_low"])
+    assert "same value" in str(compared([])["difference_low"])
+
+
+def test_changes_that_are_all_alike_keep_the_law_of_all_differences():
+    found = compared(np.ones(30))
+    assert found["p_value"] < 1e-6
+    assert 0.3 < found["difference_low"] < 0.5 < found["difference_high"] < 0.7
+
+
 def test_people_with_one_answer_are_counted_and_not_compared():
     data = answers()
     lacking = data.drop(data.index[[0, 1, 150]])

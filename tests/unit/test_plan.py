@@ -54,6 +54,19 @@ def test_all_groups_are_certified_with_the_power_promised(groups):
     assert 0.775 <= every.mean() <= 0.84
 
 
+@pytest.mark.parametrize("asked", [
+    {"rate": 0.1, "disparity": 0.6}, {"rate": 0.3, "tolerance": 0.6}, {"rate": 0.2, "disparity": 0.7, "groups": 3},
+    {"metric": "mean_score", "deviation": 1.0, "disparity": 2.0}, {"rate": 0.2, "disparity": 0.7, "target_known": True},
+])  # fmt: skip
+def test_no_plan_goes_below_the_members_that_are_tested(asked):
+    asked = {"metric": "fpr", **asked}
+    found = plan(asked.pop("metric"), **asked)
+    assert [row["members"] for row in found.estimates] == [30]
+    assert "30 members per group, the fewest that are tested, to" in found.verdict.text
+    assert [note.code for note in found.notes].count("fewest") == 1
+    assert "fewest" not in [note.code for note in plan("fpr", rate=0.2, disparity=0.1).notes]
+
+
 def test_known_target_needs_fewer():
     assert (
         members(rate=0.2, disparity=0.05, target_known=True)[0] < members(rate=0.2, disparity=0.05)[0] / 1.8

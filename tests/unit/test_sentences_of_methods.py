@@ -269,8 +269,9 @@ def test_transport(value: float, count: int) -> None:
         noted(transport_words.size_notes({**details, "intervals": intervals, "confidence_level": 0.95}))
     for rows, p_value in product(([], [row], [row, row]), (0.0, 1.0)):
         test: Any = Like(p_value=p_value)
-        reads(transport_words.verdict(rows, details, test, 0.95).text)
-        reads(transport_words.verdict(rows, {**details, "moved": undefined("why")}, "few", 0.95).text)
+        ends = dict.fromkeys(range(len(rows)), (value, value))
+        reads(transport_words.verdict(rows, details, test, 0.95, ends).text)
+        reads(transport_words.verdict(rows, {**details, "moved": undefined("why")}, "few", 0.95, ends).text)
     distances = Like(values=np.full(min(count, 5), INF), notes=())
     for change in (Like(distances=distances, after=Like(shared=count), why_none=""),
                    Like(distances=Like(values=None, notes=()), after=None, why_none="no score")):  # fmt: skip

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+import fairtrial
 from inside.inference import Atoms, Comparison, Gaps, make_gaps
 from inside.transport import (
     article_test,
@@ -285,3 +288,25 @@ def test_a_naive_linear_svm_on_compas_is_always_rejected() -> None:
             test_of_gap = pooled_test(problem, np.abs(margin), np.zeros(problem.size), "differs")
             rejected.append(test_of_gap.p_value <= 0.05)
     assert np.mean(rejected) == GOLDEN["naive_svm_rejections_on_compas"]
+
+
+def test_the_verdict_quotes_an_interval_that_holds_for_all_gaps_at_once():
+    counts = {"A": (60, 24), "B": (60, 20), "C": (60, 36), "D": (60, 25)}
+    table = pd.DataFrame(
+        [(g, int(i < events)) for g, (n, events) in counts.items() for i in range(n)], columns=["g", "d"]
+    )
+    audit = fairtrial.Audit(table, decision="d", groups="g")
+    found = fairtrial.transport(audit, "statistical_parity", target={"g": "A"})
+    widest = next(row for row in found.estimates if row["group"] == "C")
+    quoted = re.search(r"interval (-?[0-9.]+) to (-?[0-9.]+)", found.verdict.text)
+    low, high = (float(end) for end in quoted.groups())
+    assert "(the widest, over all 3 gaps at once)" in found.verdict.text
+    assert low < 100 * widest["difference_low"] < 100 * widest["difference_high"] < high
+    bonferroni = fairtrial.measure(audit, target={"g": "A"}, confidence_level=1 - 0.05 / 3)
+    outer = next(row for row in bonferroni.estimates if row["group"] == "C")
+    assert 100 * outer["difference_low"] - 0.2 < low, "no wider than Bonferroni's, printed to a tenth"
+    assert high < 100 * outer["difference_high"] + 0.2
+    two = fairtrial.transport(
+        fairtrial.Audit(table[table.g < "C"], decision="d", groups="g"), "statistical_parity"
+    )
+    assert "at once" not in two.verdict.text

@@ -12,6 +12,7 @@ from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import OwnEstimate
 from fairtrial._compare.strata import within_notes
 from fairtrial._errors import Example, Fault, InputError, NotApplicable, Note, Words, notes_where
+from fairtrial._inference.laws.changed_pairs import CHANGED_RULE
 from fairtrial._inference.laws.choose_gaps import ROWS_RULE, SKEWNESS_RULE, SUMS_RULE, BoundedGaps
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.numeric.roots import Floats
@@ -234,6 +235,7 @@ WAYS = {
     SUMS_RULE: "skewness allows, by the sums of each group (n, mean, second and third central sums, smallest and "
     "largest value)",
     SKEWNESS_RULE: "skewness allows",
+    CHANGED_RULE: "skewness allows, by the pairs that change and their share",
 }
 
 

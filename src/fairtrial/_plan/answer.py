@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from fairtrial._audit.groups import MINIMUM_SIZE
 from fairtrial._compare.words import band_words, disparity_words
 from fairtrial._errors import Fault, Faults, InputError, Named, Note, Words, notes_where
 from fairtrial._inference.laws.gaps import no_gap
@@ -124,7 +125,7 @@ def answer(asked: PlanAssumptions, band: tuple[float, float] | None, disparity: 
             "confidence_level": asked.confidence_level,
             "value_kind": "percent" if asked.binary else "number",
         },
-        notes=tuple(_notes(asked.target_known, asked.groups, asked.binary)),
+        notes=tuple(_notes(asked.target_known, asked.groups, asked.binary, any(map(_fewest, lines)))),
         provenance={
             "arguments": {
                 "metric": asked.metric.to_dict(),
@@ -208,12 +209,12 @@ def _check_disparity(asked: PlanAssumptions, band: tuple[float, float], disparit
 
 
 def _members(function: Power, asked: PlanAssumptions) -> int:
-    """The smallest number of members with the power asked for."""
+    """The smallest number of members with the power asked for; never so few that the audit does not test them."""
     found = smallest_size(function, asked.power, asked.stepped)
     if found is None:
         required = "more than 10¹² members would be needed: the tolerance or disparity is too small"
         raise InputError(WHO, Fault("", required, cure="State a larger one"))
-    return max(2, found)
+    return max(MINIMUM_SIZE, found)
 
 
 def _curve(name: str, words: str, function: Power, members: int) -> list[dict[str, Any]]:
@@ -225,14 +226,23 @@ def _curve(name: str, words: str, function: Power, members: int) -> list[dict[st
 
 
 def _verdict(lines: list[dict[str, Any]], label: str, power: float) -> Verdict:
-    parts = [f"{counted(row['members'], 'member')} per group to {row['goal']}" for row in lines]
+    parts = [f"{counted(row['members'], 'member')} per group{_fewest(row)} to {row['goal']}" for row in lines]
     each = "each " if len(lines) > 1 else ""
     return Verdict("planned", f"{label}: {' and '.join(parts)}, {each}with {100 * power:g}% power")
 
 
-def _notes(target_known: bool, groups: int, binary: bool) -> list[Note]:
+def _fewest(line: dict[str, Any]) -> str:
+    return ", the fewest that are tested," if line["members"] == MINIMUM_SIZE else ""
+
+
+def _notes(target_known: bool, groups: int, binary: bool, fewest: bool) -> list[Note]:
     return notes_where(
         {
+            "fewest": (
+                fewest,
+                f"Groups of fewer than {MINIMUM_SIZE} members are not tested unless the audit's minimum is lower: no "
+                "plan goes below it, and its power is then at least the one asked for.",
+            ),
             "by-the-test": (binary, "Counts that are likely with these sizes go through certify's own test."),
             "approximate": (
                 not binary,

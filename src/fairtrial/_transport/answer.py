@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,13 @@ from fairtrial._transport.sentences import (
     verdict,
 )
 from fairtrial._transport.solver.change_bootstrap import change_intervals
-from fairtrial._transport.solver.gap_test import GapTest, person_gaps, person_test, pooled_test
+from fairtrial._transport.solver.gap_test import (
+    GapTest,
+    limits_at_once,
+    person_gaps,
+    person_test,
+    pooled_test,
+)
 from fairtrial._transport.solver.rate_contrasts import band
 from fairtrial._work import generator
 
@@ -60,12 +66,13 @@ def answer(
     price = cost_factors(rates, request.group_cost)
     change = smallest_change(rates, distances, allowed, request.direction, price)
     test = (tested or gap_test)(rates, change, request, allowed)
-    rows = _group_rows(rates, change, request)
+    gaps = _compared_gaps(rates, request.confidence_level)
+    rows = _group_rows(rates, change, request, gaps.rows)
     details = _details(rates, change, test, request, allowed)
     return result(
         question=question_words(rates),
         null=null_words(rates, allowed, request.direction),
-        verdict=verdict(rows, details, test, request.confidence_level),
+        verdict=verdict(rows, details, test, request.confidence_level, gaps.at_once),
         estimates=tuple(rows),
         details=details,
         notes=(
@@ -107,12 +114,14 @@ def gap_test(
 
 
 def _group_rows(
-    rates: ComparedRates, change: SmallestChange, request: TransportRequest
+    rates: ComparedRates,
+    change: SmallestChange,
+    request: TransportRequest,
+    differences: Mapping[int, dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """All rows, their cells in the order of the columns."""
     distance = change.distances.values
     stuck = None if distance is None else rates.contrasts.sum_per_cell(np.isinf(distance))
-    differences = _differences(rates, request.confidence_level)
     rows = [
         {
             "metric": cell.metric,
@@ -131,16 +140,24 @@ def _group_rows(
     return [{column.name: row.get(column.name) for column in TransportResult.columns} for row in rows]
 
 
-def _differences(rates: ComparedRates, level: float) -> dict[int, dict[str, Any]]:
+class _Differences(NamedTuple):
+    """What each cell's row tells of its difference, and by the same places the limits that hold for all at once."""
+
+    rows: dict[int, dict[str, Any]]
+    at_once: dict[int, tuple[float, float]]
+
+
+def _compared_gaps(rates: ComparedRates, level: float) -> _Differences:
     """Each cell's difference to its reference with its interval; cells without a reference have none."""
     pairs = [
         (index, cell.reference) for index, cell in enumerate(rates.cells) if cell.reference not in (-1, index)
     ]
     if not pairs:
-        return {}
+        return _Differences({}, {})
     gaps = person_gaps(rates.contrasts, pairs, rates.person)
     low, high = gaps.limits(level)
-    return {
+    least, most = limits_at_once(rates.contrasts, pairs, gaps, level)
+    rows = {
         index: {
             "target": rates.cells[other].group,
             "target_n": rates.people(other),
@@ -150,6 +167,8 @@ def _differences(rates: ComparedRates, level: float) -> dict[int, dict[str, Any]
         }
         for place, (index, other) in enumerate(pairs)
     }
+    at_once = {index: (float(least[place]), float(most[place])) for place, (index, _) in enumerate(pairs)}
+    return _Differences(rows, at_once)
 
 
 def _left_out_row(item: LeftOutGroup, minimum: int) -> dict[str, Any]:

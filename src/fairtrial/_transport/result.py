@@ -69,7 +69,8 @@ class TransportResult(Result):
         "transport projection), solved exactly by sorting, by a search for the common rate, or by a linear program "
         "with a certificate. The p-value is about the gap itself, and for one equality it is the gap's, as in measure, "
         "certify and flag; several equalities are tested at once with rates pooled under the null, drawn given the "
-        "number of events where counts are not large. Differences have the intervals of those methods too."
+        "number of events where counts are not large. Differences have the intervals of those methods too; "
+        "the one that the verdict quotes of the widest of several holds for all of them at once."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "The distance says what a move costs; another distance gives another smallest change, not another p-value for "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -54,13 +55,17 @@ def _points(tolerance: float) -> str:
 
 
 def verdict(
-    rows: list[dict[str, Any]], details: dict[str, Any], test: GapTest | str, level: float
+    rows: list[dict[str, Any]],
+    details: dict[str, Any],
+    test: GapTest | str,
+    level: float,
+    at_once: Mapping[int, tuple[float, float]],
 ) -> Verdict:
-    """Whether the gap is more than chance, and how large the change is."""
+    """Whether the gap is more than chance, and how large the change is; `at_once` are limits of all rows' gaps."""
     change, moved = _change_words(details), math.ceil(scalar(details["moved"]) or 0)
     if isinstance(test, str):
         return Verdict("not-tested", f"not tested: {test}; {change}", people=moved)
-    gap, told = _gap_words(rows, level)
+    gap, told = _gap_words(rows, level, at_once)
     p = "p < 0.001" if test.p_value < 0.001 else f"p = {test.p_value:.3f}"
     if test.p_value <= 1 - level:
         return Verdict(
@@ -70,18 +75,21 @@ def verdict(
     return Verdict("none-shown", f"{calm}; {change}", told, moved)
 
 
-def _gap_words(rows: list[dict[str, Any]], level: float) -> tuple[str, tuple[dict[str, Any], ...]]:
-    """The widest gap with its interval, and what names its row; empty where no group has a reference."""
-    gaps = [row for row in rows if isinstance(row["difference"], float)]
+def _gap_words(
+    rows: list[dict[str, Any]], level: float, at_once: Mapping[int, tuple[float, float]]
+) -> tuple[str, tuple[dict[str, Any], ...]]:
+    """The widest gap with the interval that holds for all, and what names its row; empty where no group has a
+    reference."""
+    gaps = {place: row for place, row in enumerate(rows) if isinstance(row["difference"], float)}
     if not gaps:
         return "", ()
-    widest = max(gaps, key=lambda row: abs(row["difference"]))
-    ends = widest["difference_low"], widest["difference_high"]
+    place, widest = max(gaps.items(), key=lambda item: abs(item[1]["difference"]))
     gap = sentence(
-        widest["metric"], widest["group"], widest["target"], widest["difference"], *ends, level, "points"
-    )
+        widest["metric"], widest["group"], widest["target"], widest["difference"], *at_once[place], level, "points"
+    )  # fmt: skip
     told = {name: widest[name] for name in ("metric", "group", "target")}
-    return gap + (f" (widest of {len(gaps)})" if len(gaps) > 1 else ""), (told,)
+    several = "both" if len(gaps) == 2 else f"all {len(gaps)}"
+    return gap + (f" (the widest, over {several} gaps at once)" if len(gaps) > 1 else ""), (told,)
 
 
 def _change_words(details: dict[str, Any]) -> str:

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.evidence.atoms import Atoms, Comparison
+from fairtrial._inference.evidence.atoms import Atoms
+from fairtrial._inference.laws.changed_pairs import ChangedGaps, changes_of, to_zero
 from fairtrial._inference.laws.choose_gaps import make_gaps
 from fairtrial._inference.laws.gaps import (
     SMALLEST_P,
@@ -194,16 +195,13 @@ def _of_rates(samples: Sequence[PairedAnswers], count: Floats) -> PairGaps:
 
 
 def _of_means(samples: Sequence[PairedAnswers]) -> Gaps:
-    gaps = make_gaps(Atoms.of_values([sample.difference for sample in samples]), _to_zero(len(samples)))
+    differences = [sample.difference for sample in samples]
+    gaps: Gaps = make_gaps(Atoms.of_values(differences), to_zero(len(samples)))
+    if any(0 < changes_of(values).size < values.size for values in differences):
+        gaps = ChangedGaps(gaps, differences)
     gaps.rule = np.char.add("differences of pairs: ", gaps.rule)
     gaps.covariance = _together(samples, centred=True)
     return gaps
-
-
-def _to_zero(groups: int) -> Comparison:
-    """Every finest group against a known zero."""
-    member = np.eye(groups, dtype=bool)
-    return Comparison(member, np.zeros_like(member), np.zeros(groups))
 
 
 def first_answers(samples: Sequence[PairedAnswers], binary: bool, rate_method: RateMethod) -> Gaps:
@@ -212,7 +210,7 @@ def first_answers(samples: Sequence[PairedAnswers], binary: bool, rate_method: R
     atoms = Atoms.of_values(values)
     if binary:
         atoms = Atoms(atoms.count, atoms.mean, atoms.m2, True)
-    return make_gaps(atoms, _to_zero(len(samples)), rate_method=rate_method)
+    return make_gaps(atoms, to_zero(len(samples)), rate_method=rate_method)
 
 
 def _rates(samples: Sequence[PairedAnswers]) -> Floats:

@@ -21,11 +21,13 @@ import numpy as np
 from scipy.special import chdtri, gammaincc, ndtr
 
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
+from fairtrial._inference.evidence.atoms import gap_covariance as influence_covariance
 from fairtrial._inference.evidence.unit_sums import UnitSums
 from fairtrial._inference.joint.weighted_chi2 import SMALLEST_P, quadratic_form_weights, weighted_chi2_sf
 from fairtrial._inference.laws.choose_gaps import make_gaps
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.laws.linear_gaps import LinearGaps
+from fairtrial._inference.simultaneous import simultaneous_level
 from fairtrial._transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
 # With fewer events or non-events a contrast that does not make all rates equal has no test.
@@ -117,12 +119,31 @@ def balanced_form(problem: RateContrasts, distance: Floats | None) -> Floats:
 
 def pair_gaps(problem: RateContrasts, pairs: Sequence[tuple[int, int]]) -> Gaps:
     """The gaps of pairs of cells, first minus second, as every method infers them."""
+    return make_gaps(*_compared(problem, pairs))
+
+
+def _compared(problem: RateContrasts, pairs: Sequence[tuple[int, int]]) -> tuple[Atoms, Comparison]:
     count = problem.class_count.sum(axis=1).astype(float)
     mean = np.divide(problem.class_count[:, 1], count, out=np.zeros_like(count), where=count > 0)
     atoms = Atoms(count, mean, count * mean * (1.0 - mean), True)
     inside = problem.cells.T > 0
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-    return make_gaps(atoms, Comparison(inside[first], inside[second]))
+    return atoms, Comparison(inside[first], inside[second])
+
+
+def limits_at_once(
+    problem: RateContrasts, pairs: Sequence[tuple[int, int]], gaps: Gaps, level: float
+) -> tuple[Floats, Floats]:
+    """Limits that hold for all gaps together, so that they hold for the widest: by the largest |t| of their law."""
+    told = gaps.defined
+    if told.sum() < 2:
+        return gaps.limits(level)
+    if gaps.covariance is not None:
+        covariance = gaps.covariance[np.ix_(told, told)]
+    else:
+        atoms, comparison = _compared(problem, pairs)
+        covariance = influence_covariance(atoms, comparison.member[told], comparison.reference[told])
+    return gaps.limits(simultaneous_level(covariance, level))
 
 
 def pooled_test(
