@@ -30,6 +30,7 @@ from validity.watch_designs import (
     absent,
     adaptive,
     apart,
+    arriving,
     drifting,
     equal,
     fixed,
@@ -44,6 +45,8 @@ from validity.watch_designs import (
     season,
     season_gap,
     seasonal,
+    there,
+    with_visits,
 )
 
 Run = Callable[[int, Generator], np.ndarray]
@@ -88,6 +91,22 @@ NO_GAP = {
     "a jump of both rates": Design("both rates jump from .15 to .55", fixed(40, 80), jump),
     "one row at a time": Design("one row a period, closed at 5 each", one_row, equal(0.3), rule(block=5)),
     "a group often absent": Design("one group absent four weeks of five", absent, equal(0.3)),
+    **{f"there in {share} of the weeks, rates with it": Design(
+        f"one group there in {share} of the weeks; both rates .8 in those, else .2", there(share), with_visits(share))
+       for share in (0.1, 0.2, 0.5)},
+    **{f"there in {share} of the weeks, a jump of both rates": Design(
+        f"one group there in {share} of the weeks; both rates jump from .15 to .55", there(share), jump)
+       for share in (0.1, 0.2, 0.5)},
+    "a group that comes with a jump of both rates": Design(
+        "one group first there when both rates jump from .15 to .55", arriving, jump),
+    "there in 0.2 of the weeks, ratio .8 tolerated": Design(
+        "one group there in 0.2 of the weeks; both rates .8 in those, else .2; tolerance .8 as a ratio", there(0.2),
+        with_visits(0.2), rule(0.8, 1.25, ratio=True)),
+    "there in 0.2 of the weeks, against everyone": Design(
+        "one group there in 0.2 of the weeks; both rates .8 in those, else .2; against everyone", there(0.2),
+        with_visits(0.2), rule(overall=True)),
+    "one row at a time, a jump of both rates": Design(
+        "one row a period, closed at 5 each; both rates jump from .15 to .55", one_row, jump, rule(block=5)),
     "sizes that follow outcomes": Design("next week's sizes depend on this week's decisions", adaptive, equal(0.15)),
     "late labels, fixed waiting time": Design("known in time: 60% and 90%, whatever they are", late, equal(0.3)),
     "gap at the tolerance": Design("gap .05, tolerance .05", fixed(100, 100), apart(0.35, 0.3), rule(-0.05, 0.05)),
@@ -99,11 +118,14 @@ NO_GAP = {
     "one side": Design(
         "gap .05, tolerance .05 above only", fixed(100, 100), apart(0.35, 0.3), rule(-0.05, 0.05, sides=1)),
 }  # fmt: skip
+VISITED = "there in 0.2 of the weeks, rates with it"
 SHORT = {
     "100 and 100 a week, rate .3",
     "rare events",
     "mix and base move together",
     "one row at a time",
+    VISITED,
+    "a group that comes with a jump of both rates",
     "gap at the tolerance",
 }
 Z_FAILS = ("100 and 100 a week, rate .3", "mix and base move together", "seasons", "a group often absent")
@@ -148,13 +170,24 @@ MOVING = {
     "unequal sizes": Design("5 and 300 a week, gap .1", fixed(5, 300), apart(0.3, 0.2)),
     "one row at a time": Design("one row a period, gap .1", one_row, apart(0.4, 0.3), rule(block=5)),
     "mix and base move together": Design("no gap; rates and shares move together", moving_mix, drifting),
+    **{
+        f"there in {share} of the weeks, rates with it": Design(
+            f"gap .1, one group there in {share} of the weeks; rates high in those",
+            there(share),
+            with_visits(share, 0.1),
+        )
+        for share in (0.1, 0.2, 0.5)
+    },
+    "a group that comes with a jump of both rates": Design(
+        "no gap; one group first there when both rates jump from .15 to .55", arriving, jump
+    ),
     "against everyone": Design(
         "gap to everyone, sizes growing", growing, apart(0.4, 0.3), rule(overall=True)
     ),
     "known target": Design("rate .4 against .3", fixed(60, 0), apart(0.4, 0.4), rule(known=0.3)),
     "ratio": Design("rates .3 and .2, as a ratio", fixed(50, 80), apart(0.3, 0.2), rule(1, 1, ratio=True)),
 }
-MISSING_SHORT = {"constant gap", "gap from +.2 to -.2"}
+MISSING_SHORT = {"constant gap", "gap from +.2 to -.2", "there in 0.2 of the weeks, rates with it"}
 
 
 def ever_certified(design: Design, every: int = 1) -> Run:
@@ -391,7 +424,13 @@ def _power_cells() -> list[Cell]:
 
 
 PEOPLE = "100 and 100 people a week, 200 weeks; who comes again mostly gets the same decision"
+POOLED = Design(
+    "one group there in 0.2 of the weeks; both rates .8 in those, else .2; pooled until both have 5 rows",
+    there(0.2), with_visits(0.2), rule(block=5),
+)  # fmt: skip
 MORE = [
+    Cell("watch", "pooled though rates go with who is there", POOLED.text, "size", ever_rejecting(POOLED),
+         variant="paper", counterpart=f"ever rejecting: {VISITED}"),
     Cell("watch", "each person once", PEOPLE, "size", repeated_people(once=True)),
     Cell("watch", "the same people every week", PEOPLE, "size",
          repeated_people(once=False), variant="paper", counterpart="each person once"),

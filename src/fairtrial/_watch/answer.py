@@ -171,6 +171,7 @@ def _details(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]]) 
         "left_out_late": monitor.left_out,
         "late_log_e": monitor.late_evidence(),
         "longest_wait": int(monitor.streams.longest.max(initial=0)),
+        "periods_alone": int(monitor.streams.alone.max(initial=0)),
         "reference": None if asked.reference is None else list(asked.reference),
         "run_length": asked.run_length,
         "changes": _changes(monitor, rows),
