@@ -327,6 +327,31 @@ def groups_together(looks: int = LOOKS) -> Run:
     return run
 
 
+def missing_together(groups: int, *, share: float, together: bool, looks: int = 200) -> Run:
+    """Groups at the same moving rate, each against the others and there in a share of the weeks: does any interval,
+    hence that of the widest gap whichever it is, ever leave out 0?"""
+
+    def run(repeats: int, generator: Generator) -> np.ndarray:
+        streams, asked = new_streams(repeats * groups), rule()
+        sizes = np.linspace(10, 60, groups).astype(np.int64)
+        weight = float(opening_weights(groups, 0)[0]) if together else 1.0
+        level, nothing = math.log(40.0 / weight), np.zeros(repeats * groups)
+        wrong = np.zeros(repeats, dtype=bool)
+        for period in range(looks):
+            n = np.where(generator.random((repeats, groups)) < share, sizes, 0)
+            ones = generator.binomial(n, 0.3 + 0.2 * math.sin(period / 8)).astype(float)
+            rest = [values.sum(axis=1, keepdims=True) - values for values in (n, ones)]
+            sides = [(n, ones), (rest[0], rest[1])]
+            cells = np.stack([np.stack([size, k, k], axis=2) for size, k in sides], axis=2).reshape(-1, 2, 3)
+            advance(streams, cells, period, asked, NOWHERE, 2.0)
+            for upwards in (True, False):
+                missed = average_logs(streams, asked, nothing, upwards) >= level
+                wrong |= missed.reshape(repeats, groups).any(axis=1)
+        return wrong.astype(float)
+
+    return run
+
+
 # -- change -----------------------------------------------------------------------------------------------------
 def early_alarm(within: int, rates: tuple[float, float], reference: tuple[float, float]) -> Run:
     """The gap stays what it was: an alarm within so many periods, of which at most so many in 500 may come."""
@@ -450,4 +475,16 @@ MORE = [
     Cell("watch", "false alarm of change within 100 periods", "gap .1 at the reference's upper end, run length 500",
          "size", early_alarm(100, (0.4, 0.3), (0.05, 0.1)), nominal=0.2),
 ]  # fmt: skip
-CELLS = [*_size_cells(), *_average_cells(), *MORE, *_power_cells()]
+TOGETHER = [
+    Cell("watch", f"widest of {groups} groups, there in {share} of the weeks",
+         f"{groups} groups of 10 to 60, each there in {share} of the weeks, rates up and down, no gap; 200 looks",
+         "coverage", missing_together(groups, share=share, together=True), short=200 if groups == 8 else 0)
+    for groups in (2, 8, 30) for share in (0.5, 1.0)
+]  # fmt: skip
+OWN = [
+    Cell("watch", "30 groups' own intervals taken together",
+         "30 groups of 10 to 60, each there in 1.0 of the weeks, rates up and down, no gap; 200 looks",
+         "coverage", missing_together(30, share=1.0, together=False), variant="paper",
+         counterpart="widest of 30 groups, there in 1.0 of the weeks", short=0)
+]  # fmt: skip
+CELLS = [*_size_cells(), *_average_cells(), *MORE, *TOGETHER, *OWN, *_power_cells()]

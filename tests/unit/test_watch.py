@@ -228,6 +228,27 @@ def test_real_values_lose_no_row_of_their_first_period(state: str) -> None:
     assert (row["n"], row["target_n"], row["blocks"], result.details["periods_alone"]) == (21, 80, 2, 0)
 
 
+def test_the_widest_of_several_groups_holds_for_all_together(state: str, tmp_path: Path) -> None:
+    """Its limits reach 2/(α·weight), of weights fixed in advance; the rows keep each group's own."""
+    frame = weeks(1, 30, groups="ABCD", gap=0.1)
+    result = look(state, frame, tolerance=0.05)
+    told = result.reading()[1]
+    row = max(result.estimates, key=lambda line: abs(line["difference"]))
+    assert f"{row['group']} to everyone else (the widest of the groups)" in told
+    assert told.endswith("with 95% confidence for all groups together, at every look.")
+    with_level = look(
+        str(tmp_path / "own"), frame, tolerance=0.05, confidence_level=1 - 0.05 / 8
+    )  # half of a quarter
+    same = next(line for line in with_level.estimates if line["group"] == row["group"])
+    low, high = (f"{100 * same[end]:+.1f}" for end in ("difference_low", "difference_high"))
+    assert f"between {low} and {high} with" in told
+    assert same["difference_low"] < row["difference_low"] < row["difference_high"] < same["difference_high"]
+    assert any(note.code == "own-intervals" for note in result.notes)
+    single = look(str(tmp_path / "single"), frame, by={"race": "A"}, tolerance=0.05)
+    assert single.reading()[1].endswith("with 95% confidence at every look.")
+    assert all(note.code != "own-intervals" for note in single.notes)
+
+
 # -- late rows and repeated people ----------------------------------------------------------------------------
 def test_rows_after_the_waiting_time_are_counted_and_left_out(state: str) -> None:
     result = look(state, weeks(1, 4), waiting=2)

@@ -194,6 +194,12 @@ class Monitor:
         """Of the groups, fixed by the order in which they came up."""
         return opening_weights(self.opening, len(self.groups) - self.opening, self.asked.closed)
 
+    def limits_together(self, place: int) -> Floats:
+        """Limits of one group's average gap that hold together with those of all others, seen or yet to come."""
+        level = math.log(2.0 / (self.asked.alpha * float(self.weights[place])))
+        limits: Floats = interval(select(self.streams, slice(place, place + 1)), self.rule, level)[0]
+        return limits
+
     def joint_evidence(self) -> float:
         """Logarithm of the e-value of all groups together: the weighted mean, groups yet to come counting 1."""
         weights = self.weights

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial._compare.words import band_words, unit_of
 from fairtrial._errors import Note, notes_where
-from fairtrial._results.column import Verdict, scalar
+from fairtrial._results.column import Verdict, scalar, undefined
 from fairtrial._results.masking import people_told
 from fairtrial._results.text import counted, format_value
 from fairtrial._watch.asked import WatchRequest
 from fairtrial._watch.monitor import Monitor
 from fairtrial._watch.result import WatchResult
 
+NO_LIMIT = "no limit yet: too few rows"
 NAMED = 3  # groups that a sentence lists
 
 
@@ -114,21 +116,32 @@ def _told(asked: WatchRequest, rows: list[dict[str, Any]]) -> list[dict[str, Any
 def _average(
     asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]], details: dict[str, Any]
 ) -> str:
-    """The average claim, of the group whose gap is the widest."""
+    """The average claim, of the group whose gap is the widest: chosen after looking, so its limits hold for all."""
     told = _told(asked, rows)
     if not told:
         return ""
     row = told[0]
     kind = unit_of(asked.binary, asked.scale)
-    gap, low, high = (_shown(row[f"{asked.scale}{end}"], kind) for end in ("", "_low", "_high"))
+    ends = [row[f"{asked.scale}_{end}"] for end in ("low", "high")]
+    if len(rows) > 1:
+        place = next(place for place, line in enumerate(rows) if line is row)
+        width = asked.width if asked.scale == "difference" else 1.0
+        ends = [limit_cell(float(limit) * width) for limit in monitor.limits_together(place)]
+    gap, low, high = (_shown(cell, kind) for cell in (row[asked.scale], *ends))
     what = "ratio" if asked.scale == "ratio" else "gap"
     unit = " points" if kind == "points" else ""
     span = f"from {details['first_period']} to {details['last_period']}{_compared_where(asked, monitor)}"
     most = " (the widest of the groups)" if len(told) > 1 else ""
+    together = " for all groups together," if len(rows) > 1 else ""
     return (
         f"On average {span} the {what} of {row['group']} to {asked.target.label}{most} is {gap}{unit}{_people(asked)}, "
-        f"between {low} and {high} with {100 * asked.confidence_level:g}% confidence at every look."
+        f"between {low} and {high} with {100 * asked.confidence_level:g}% confidence{together} at every look."
     )
+
+
+def limit_cell(value: float) -> Any:
+    """A limit as a row keeps it."""
+    return value if math.isfinite(value) else undefined(NO_LIMIT)
 
 
 def _shown(cell: Any, kind: Any) -> str:
@@ -161,9 +174,8 @@ def _window_sentences(asked: WatchRequest, details: dict[str, Any]) -> list[str]
     inside = [item["group"] for item in last if item["average_state"] == "certified"]
     broken = [item["group"] for item in last if item["violated"]]
     level = f"{100 * asked.confidence_level:g}%"
-    text = (
-        f"The window {last[0]['first']} to {last[0]['last']} by itself, with a level of {level} of its own:"
-    )
+    own = "its own" if len(last) == 1 else "its own for each group"
+    text = f"The window {last[0]['first']} to {last[0]['last']} by itself, with a level of {level} of {own}:"
     if broken:
         text += f" some period was outside for {_listed(broken)}."
     elif inside:
@@ -278,6 +290,11 @@ def notes(asked: WatchRequest, monitor: Monitor) -> list[Note]:
                 "Groups are listed by e-BH with weights fixed in advance"
                 + ("." if asked.closed else ", half of them kept for groups that may still come up.")
                 + " It holds for the list of this look, not for the lists of all looks put together.",
+            ),
+            "own-intervals": (
+                len(monitor.groups) > 1 and bool(monitor.streams.weight.any()),
+                "Each group's interval, and what it says on average, hold for that group at every look, not for all "
+                "groups together; the interval in the sentence on the widest gap is wider and does.",
             ),
             "alone": (alone > 0, _left_alone(alone)),
             "pooled": (
