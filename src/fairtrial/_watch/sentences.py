@@ -130,7 +130,7 @@ def _average(
     gap, low, high = (_shown(cell, kind) for cell in (row[asked.scale], *ends))
     what = "ratio" if asked.scale == "ratio" else "gap"
     unit = " points" if kind == "points" else ""
-    span = f"from {details['first_period']} to {details['last_period']}{_compared_where(asked, monitor)}"
+    span = f"from {details['first_period']} to {details['last_period']}{_compared_where(monitor)}"
     most = " (the widest of the groups)" if len(told) > 1 else ""
     together = " for all groups together," if len(rows) > 1 else ""
     return (
@@ -225,7 +225,7 @@ def _found(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]], sa
             "nothing can be certified"
         )
     within = f"within {_band(asked)} {asked.target.label}"
-    span += _compared_where(asked, monitor)
+    span += _compared_where(monitor)
     if compared and inside == len(compared):
         return "certified", (
             f"certified so far: on average from {span} the {asked.label} of every group compared ({len(compared)})"
@@ -241,9 +241,9 @@ def _any_of(groups: int) -> str:
     return "the only group" if groups == 1 else f"any of {groups:,} groups"
 
 
-def _compared_where(asked: WatchRequest, monitor: Monitor) -> str:
+def _compared_where(monitor: Monitor) -> str:
     """Which periods an average is over, where some were left out."""
-    if asked.target.value is not None or not monitor.streams.alone.any():
+    if not monitor.streams.alone.any():
         return ""
     return ", over the periods that had both sides,"
 
