@@ -30,6 +30,7 @@ from validity.watch_designs import (
     absent,
     adaptive,
     apart,
+    arriving,
     drifting,
     equal,
     fixed,
@@ -44,6 +45,8 @@ from validity.watch_designs import (
     season,
     season_gap,
     seasonal,
+    there,
+    with_visits,
 )
 
 Run = Callable[[int, Generator], np.ndarray]
@@ -88,6 +91,22 @@ NO_GAP = {
     "a jump of both rates": Design("both rates jump from .15 to .55", fixed(40, 80), jump),
     "one row at a time": Design("one row a period, closed at 5 each", one_row, equal(0.3), rule(block=5)),
     "a group often absent": Design("one group absent four weeks of five", absent, equal(0.3)),
+    **{f"there in {share} of the weeks, rates with it": Design(
+        f"one group there in {share} of the weeks; both rates .8 in those, else .2", there(share), with_visits(share))
+       for share in (0.1, 0.2, 0.5)},
+    **{f"there in {share} of the weeks, a jump of both rates": Design(
+        f"one group there in {share} of the weeks; both rates jump from .15 to .55", there(share), jump)
+       for share in (0.1, 0.2, 0.5)},
+    "a group that comes with a jump of both rates": Design(
+        "one group first there when both rates jump from .15 to .55", arriving, jump),
+    "there in 0.2 of the weeks, ratio .8 tolerated": Design(
+        "one group there in 0.2 of the weeks; both rates .8 in those, else .2; tolerance .8 as a ratio", there(0.2),
+        with_visits(0.2), rule(0.8, 1.25, ratio=True)),
+    "there in 0.2 of the weeks, against everyone": Design(
+        "one group there in 0.2 of the weeks; both rates .8 in those, else .2; against everyone", there(0.2),
+        with_visits(0.2), rule(overall=True)),
+    "one row at a time, a jump of both rates": Design(
+        "one row a period, closed at 5 each; both rates jump from .15 to .55", one_row, jump, rule(block=5)),
     "sizes that follow outcomes": Design("next week's sizes depend on this week's decisions", adaptive, equal(0.15)),
     "late labels, fixed waiting time": Design("known in time: 60% and 90%, whatever they are", late, equal(0.3)),
     "gap at the tolerance": Design("gap .05, tolerance .05", fixed(100, 100), apart(0.35, 0.3), rule(-0.05, 0.05)),
@@ -99,11 +118,14 @@ NO_GAP = {
     "one side": Design(
         "gap .05, tolerance .05 above only", fixed(100, 100), apart(0.35, 0.3), rule(-0.05, 0.05, sides=1)),
 }  # fmt: skip
+VISITED = "there in 0.2 of the weeks, rates with it"
 SHORT = {
     "100 and 100 a week, rate .3",
     "rare events",
     "mix and base move together",
     "one row at a time",
+    VISITED,
+    "a group that comes with a jump of both rates",
     "gap at the tolerance",
 }
 Z_FAILS = ("100 and 100 a week, rate .3", "mix and base move together", "seasons", "a group often absent")
@@ -148,13 +170,24 @@ MOVING = {
     "unequal sizes": Design("5 and 300 a week, gap .1", fixed(5, 300), apart(0.3, 0.2)),
     "one row at a time": Design("one row a period, gap .1", one_row, apart(0.4, 0.3), rule(block=5)),
     "mix and base move together": Design("no gap; rates and shares move together", moving_mix, drifting),
+    **{
+        f"there in {share} of the weeks, rates with it": Design(
+            f"gap .1, one group there in {share} of the weeks; rates high in those",
+            there(share),
+            with_visits(share, 0.1),
+        )
+        for share in (0.1, 0.2, 0.5)
+    },
+    "a group that comes with a jump of both rates": Design(
+        "no gap; one group first there when both rates jump from .15 to .55", arriving, jump
+    ),
     "against everyone": Design(
         "gap to everyone, sizes growing", growing, apart(0.4, 0.3), rule(overall=True)
     ),
     "known target": Design("rate .4 against .3", fixed(60, 0), apart(0.4, 0.4), rule(known=0.3)),
     "ratio": Design("rates .3 and .2, as a ratio", fixed(50, 80), apart(0.3, 0.2), rule(1, 1, ratio=True)),
 }
-MISSING_SHORT = {"constant gap", "gap from +.2 to -.2"}
+MISSING_SHORT = {"constant gap", "gap from +.2 to -.2", "there in 0.2 of the weeks, rates with it"}
 
 
 def ever_certified(design: Design, every: int = 1) -> Run:
@@ -294,6 +327,31 @@ def groups_together(looks: int = LOOKS) -> Run:
     return run
 
 
+def missing_together(groups: int, *, share: float, together: bool, looks: int = 200) -> Run:
+    """Groups at the same moving rate, each against the others and there in a share of the weeks: does any interval,
+    hence that of the widest gap whichever it is, ever leave out 0?"""
+
+    def run(repeats: int, generator: Generator) -> np.ndarray:
+        streams, asked = new_streams(repeats * groups), rule()
+        sizes = np.linspace(10, 60, groups).astype(np.int64)
+        weight = float(opening_weights(groups, 0)[0]) if together else 1.0
+        level, nothing = math.log(40.0 / weight), np.zeros(repeats * groups)
+        wrong = np.zeros(repeats, dtype=bool)
+        for period in range(looks):
+            n = np.where(generator.random((repeats, groups)) < share, sizes, 0)
+            ones = generator.binomial(n, 0.3 + 0.2 * math.sin(period / 8)).astype(float)
+            rest = [values.sum(axis=1, keepdims=True) - values for values in (n, ones)]
+            sides = [(n, ones), (rest[0], rest[1])]
+            cells = np.stack([np.stack([size, k, k], axis=2) for size, k in sides], axis=2).reshape(-1, 2, 3)
+            advance(streams, cells, period, asked, NOWHERE, 2.0)
+            for upwards in (True, False):
+                missed = average_logs(streams, asked, nothing, upwards) >= level
+                wrong |= missed.reshape(repeats, groups).any(axis=1)
+        return wrong.astype(float)
+
+    return run
+
+
 # -- change -----------------------------------------------------------------------------------------------------
 def early_alarm(within: int, rates: tuple[float, float], reference: tuple[float, float]) -> Run:
     """The gap stays what it was: an alarm within so many periods, of which at most so many in 500 may come."""
@@ -391,7 +449,13 @@ def _power_cells() -> list[Cell]:
 
 
 PEOPLE = "100 and 100 people a week, 200 weeks; who comes again mostly gets the same decision"
+POOLED = Design(
+    "one group there in 0.2 of the weeks; both rates .8 in those, else .2; pooled until both have 5 rows",
+    there(0.2), with_visits(0.2), rule(block=5),
+)  # fmt: skip
 MORE = [
+    Cell("watch", "pooled though rates go with who is there", POOLED.text, "size", ever_rejecting(POOLED),
+         variant="paper", counterpart=f"ever rejecting: {VISITED}"),
     Cell("watch", "each person once", PEOPLE, "size", repeated_people(once=True)),
     Cell("watch", "the same people every week", PEOPLE, "size",
          repeated_people(once=False), variant="paper", counterpart="each person once"),
@@ -411,4 +475,16 @@ MORE = [
     Cell("watch", "false alarm of change within 100 periods", "gap .1 at the reference's upper end, run length 500",
          "size", early_alarm(100, (0.4, 0.3), (0.05, 0.1)), nominal=0.2),
 ]  # fmt: skip
-CELLS = [*_size_cells(), *_average_cells(), *MORE, *_power_cells()]
+TOGETHER = [
+    Cell("watch", f"widest of {groups} groups, there in {share} of the weeks",
+         f"{groups} groups of 10 to 60, each there in {share} of the weeks, rates up and down, no gap; 200 looks",
+         "coverage", missing_together(groups, share=share, together=True), short=200 if groups == 8 else 0)
+    for groups in (2, 8, 30) for share in (0.5, 1.0)
+]  # fmt: skip
+OWN = [
+    Cell("watch", "30 groups' own intervals taken together",
+         "30 groups of 10 to 60, each there in 1.0 of the weeks, rates up and down, no gap; 200 looks",
+         "coverage", missing_together(30, share=1.0, together=False), variant="paper",
+         counterpart="widest of 30 groups, there in 1.0 of the weeks", short=0)
+]  # fmt: skip
+CELLS = [*_size_cells(), *_average_cells(), *MORE, *TOGETHER, *OWN, *_power_cells()]

@@ -64,6 +64,8 @@ class Truth:
     def add(
         self, n: np.ndarray, rates: tuple[float, float], asked: StreamRule, waiting: np.ndarray
     ) -> np.ndarray:
+        if asked.block == 1:
+            self.pending[...] = 0.0  # a period is compared within itself or not at all
         self.pending += np.stack([n, n * np.array(rates)], axis=2)
         size = self.pending[:, :, 0]
         alone = not math.isnan(asked.known)
@@ -101,6 +103,22 @@ def absent(period: int, repeats: int, generator: Generator, last: np.ndarray) ->
     n = np.broadcast_to([30.0, 60.0], (repeats, 2)).copy()
     n[generator.random(repeats) < 0.8, 0] = 0.0
     return n
+
+
+def there(share: float) -> Sizes:
+    """One group is there in that share of the weeks only, which come as evenly as they can."""
+    return lambda period, repeats, generator, last: np.broadcast_to(
+        [30.0 if comes(share, period) else 0.0, 60.0], (repeats, 2)
+    ).copy()
+
+
+def comes(share: float, period: int) -> bool:
+    return math.floor((period + 1) * share) > math.floor(period * share)
+
+
+def arriving(period: int, repeats: int, generator: Generator, last: np.ndarray) -> np.ndarray:
+    """One group is first there when both rates have jumped."""
+    return np.broadcast_to([30.0 if period >= 200 else 0.0, 60.0], (repeats, 2)).copy()
 
 
 def one_row(period: int, repeats: int, generator: Generator, last: np.ndarray) -> np.ndarray:
@@ -150,6 +168,11 @@ def season(period: int) -> tuple[float, float]:
 def jump(period: int) -> tuple[float, float]:
     rate = 0.15 if period < 200 else 0.55
     return rate, rate
+
+
+def with_visits(share: float, gap: float = 0.0) -> Rates:
+    """Both rates are high in the weeks in which one group is there, low in the others; `gap` is on top of its own."""
+    return lambda period: (0.8 + gap, 0.8) if comes(share, period) else (0.2 + gap, 0.2)
 
 
 def moving_gap(period: int) -> tuple[float, float]:

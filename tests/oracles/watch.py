@@ -13,7 +13,9 @@ GRID = [0.95 * 2 ** (-j / 3) for j in range(33)]
 
 
 def pooled_blocks(periods: Sequence[Block], least: int = 1) -> list[Block]:
-    """Periods pooled until both groups have so many rows."""
+    """Periods in which both groups have rows; from two rows on, periods pooled until both groups have so many."""
+    if least == 1:
+        return [period for period in periods if period[0] >= 1 and period[2] >= 1]
     blocks, waiting = [], np.zeros(4)
     for period in periods:
         waiting = waiting + np.array(period, dtype=float)

@@ -288,7 +288,7 @@ def watching(**changes: Any) -> Any:
     given = {
         "repeated": "these people", "band": (-0.05, 0.05), "scale": "difference", "binary": True, "label": "accuracy",
         "target": Like(label="everyone else"), "alpha": 0.05, "closed": True, "confidence_level": 0.95, "waiting": 1,
-        "reference": ("1", "1"), "run_length": 1,
+        "reference": ("1", "1"), "run_length": 1, "block": 5, "width": 1.0,
     }  # fmt: skip
     return Like(**{**given, **changes})
 
@@ -325,7 +325,9 @@ def test_watch(value: float, count: int) -> None:
         longest = np.full(1, count)
         monitor: Any = Like(rule=Like(level=3.0), late_evidence=lambda: 9.0, left_out=count, periods=["1"] * count,
                             groups=["A"] * count, waiting={str(i): 1 for i in range(count)},
-                            streams=Like(longest=longest, alarm=np.full((1, 2), alarm)))  # fmt: skip
+                            limits_together=lambda place: np.full(2, value),
+                            streams=Like(longest=longest, alone=longest, weight=np.ones(1),
+                                         alarm=np.full((1, 2), alarm)))  # fmt: skip
         rows = [row] * max(1, count)
         said = watch_words.reading(asked, monitor, rows, details)
         for text in said.rest:

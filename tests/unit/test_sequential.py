@@ -38,7 +38,8 @@ from inside.inference import (
 )
 
 FOUR = [(50, 15, 60, 12), (40, 18, 55, 10), (60, 27, 45, 11), (30, 12, 70, 16)]
-LONE = [(10, 4, 12, 3), (8, 5, 10, 2), (0, 0, 9, 3), (12, 6, 11, 4), (1, 1, 1, 0)]
+TOGETHER = [(10, 4, 12, 3), (8, 5, 10, 2), (12, 6, 20, 7), (1, 1, 1, 0)]
+LONE = [(0, 0, 9, 3), *TOGETHER[:2], (0, 0, 9, 9), TOGETHER[2], (7, 7, 0, 0), TOGETHER[3], (0, 0, 3, 3)]
 DRIFT = [(100, 30, 100, 31), (100, 28, 100, 30), (100, 41, 100, 29), (100, 44, 100, 28), (100, 43, 100, 30)]
 NOWHERE = np.full((1, 2), math.nan)
 CLOSE = {"abs": 6e-7, "rel": 0}  # the page prints six decimals
@@ -82,14 +83,34 @@ def test_average_golden() -> None:
     assert interval(streams, asked, math.log(20))[0] == pytest.approx([0.030499, 0.338029], **CLOSE)
 
 
-def test_average_waits_for_a_lone_group() -> None:
+@pytest.mark.parametrize("periods", [TOGETHER, LONE])
+def test_periods_of_a_lone_group_say_nothing(periods: list[tuple[float, ...]]) -> None:
     asked = rule()
-    streams = last(LONE, asked)
+    streams = last(periods, asked)
     assert streams.blocks[0] == 4
-    assert streams.longest[0] == 1
+    assert streams.alone[0] == len(periods) - 4
+    assert not streams.pending.any()
     assert streams.weight[0] == pytest.approx(17.898990, **CLOSE)
     assert average_evidence(streams, 0, asked, 0.0, True) == pytest.approx(0.684677, **CLOSE)
     assert interval(streams, asked, math.log(40))[0] == pytest.approx([-0.272810, 0.755153], **CLOSE)
+
+
+@pytest.mark.parametrize(
+    "asked", [rule(), rule(-0.1, 0.1, overall=True), rule(0.8, 1.25, ratio=True), rule(binary=False)]
+)
+def test_both_claims_are_those_without_the_lone_periods(asked: StreamRule) -> None:
+    found, expected = last(LONE, asked), last(TOGETHER, asked)
+    for name in found._fields:
+        if name not in ("alone", "crossed"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+def test_rows_one_by_one_are_pooled_where_asked() -> None:
+    rows = [(1, 1, 0, 0), (0, 0, 1, 0), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 1, 0), (1, 1, 0, 0)]
+    apart, pooled = last(rows, rule()), last(rows, rule(block=2))
+    assert (apart.blocks[0], apart.alone[0], apart.longest[0]) == (0, 6, 0)
+    assert (pooled.blocks[0], pooled.alone[0], pooled.longest[0]) == (1, 0, 3)
+    assert pooled.counted[0].tolist() == [[2, 1], [2, 1]]
 
 
 def test_ratio_is_the_golden_interval_widened_by_chords() -> None:

@@ -178,6 +178,77 @@ def test_windows_have_their_own_claims(state: str) -> None:
     assert any(text.startswith("The window 9 to 12 by itself") for text in result.reading())
 
 
+# -- periods that lack a side ---------------------------------------------------------------------------------
+def visits(*present: tuple[int, float, int]) -> pd.DataFrame:
+    """Periods of rows of A, the rate of both groups, and 40 rows of B; decisions are the nearest to the rate."""
+    rows = []
+    for week, (count, rate, others) in enumerate(present, start=1):
+        for group, size in (("A", count), ("B", others)):
+            rows += [(week, group, int(place < round(rate * size))) for place in range(size)]
+    return pd.DataFrame(rows, columns=["week", "race", "hired"])
+
+
+@pytest.mark.parametrize(("scale", "target"), [
+    ("difference", "rest"), ("difference", "overall"), ("difference", {"race": "B"}), ("ratio", "rest"),
+])  # fmt: skip
+def test_a_group_is_compared_with_people_of_its_periods_only(state: str, scale: str, target: Any) -> None:
+    """Both rates are .8 where A is there and .2 where it is not: no gap in any period."""
+    frame = visits(*[(20 * (week % 5 == 0), 0.8 if week % 5 == 0 else 0.2, 40) for week in range(1, 101)])
+    result = look(state, frame, target=target, scale=scale)
+    row = result.estimates[0]
+    assert result.verdict.code == "none-shown"
+    assert row[scale] == pytest.approx(1.0 if scale == "ratio" else 0.0)
+    assert (row["n"], row["blocks"], row["log_e"] <= 0) == (400, 20, True)
+    assert result.details["periods_alone"] == 80
+    note = next(note.text for note in result.notes if note.code == "alone")
+    assert note.startswith("In up to 80 periods a group or its target had no row")
+    assert "from 1 to 100, over the periods that had both sides, the" in result.reading()[1]
+
+
+def test_a_group_that_never_meets_its_target_is_not_compared(state: str) -> None:
+    result = look(state, visits(*[(20 * (week % 2), 0.8 if week % 2 else 0.2, 40 * (1 - week % 2))
+                                  for week in range(1, 41)]), tolerance=0.05)  # fmt: skip
+    assert {row["state"] for row in result.estimates} == {"waiting"}
+    assert result.verdict.code == "undetermined"
+
+
+def test_periods_that_are_pooled_are_said_to_be(state: str) -> None:
+    frame = visits(*[(week % 2, float(week % 3 == 0), (week + 1) % 2) for week in range(1, 61)])
+    result = look(state, frame, tolerance=0.05, block=5)
+    assert result.estimates[0]["blocks"] == 6
+    assert "taking rates as steady within pooled periods (up to 10)" in result.verdict.text
+    assert next(note.text for note in result.notes if note.code == "pooled").startswith("Up to 10 periods")
+
+
+def test_real_values_lose_no_row_of_their_first_period(state: str) -> None:
+    """One row of A cannot both teach a centre and be compared: that period is one block."""
+    frame = visits((1, 0.5, 40), (20, 0.5, 40)).assign(wage=lambda rows: rows["hired"] * 0.5)
+    result = look(state, frame, metric={"name": "wage", "value": "wage"}, bounds=[0, 1])
+    row = result.estimates[0]
+    assert (row["n"], row["target_n"], row["blocks"], result.details["periods_alone"]) == (21, 80, 2, 0)
+
+
+def test_the_widest_of_several_groups_holds_for_all_together(state: str, tmp_path: Path) -> None:
+    """Its limits reach 2/(α·weight), of weights fixed in advance; the rows keep each group's own."""
+    frame = weeks(1, 30, groups="ABCD", gap=0.1)
+    result = look(state, frame, tolerance=0.05)
+    told = result.reading()[1]
+    row = max(result.estimates, key=lambda line: abs(line["difference"]))
+    assert f"{row['group']} to everyone else (the widest of the groups)" in told
+    assert told.endswith("with 95% confidence for all groups together, at every look.")
+    with_level = look(
+        str(tmp_path / "own"), frame, tolerance=0.05, confidence_level=1 - 0.05 / 8
+    )  # half of a quarter
+    same = next(line for line in with_level.estimates if line["group"] == row["group"])
+    low, high = (f"{100 * same[end]:+.1f}" for end in ("difference_low", "difference_high"))
+    assert f"between {low} and {high} with" in told
+    assert same["difference_low"] < row["difference_low"] < row["difference_high"] < same["difference_high"]
+    assert any(note.code == "own-intervals" for note in result.notes)
+    single = look(str(tmp_path / "single"), frame, by={"race": "A"}, tolerance=0.05)
+    assert single.reading()[1].endswith("with 95% confidence at every look.")
+    assert all(note.code != "own-intervals" for note in single.notes)
+
+
 # -- late rows and repeated people ----------------------------------------------------------------------------
 def test_rows_after_the_waiting_time_are_counted_and_left_out(state: str) -> None:
     result = look(state, weeks(1, 4), waiting=2)

@@ -26,7 +26,6 @@ from fairtrial._watch.monitor import Monitor
 from fairtrial._watch.result import WatchResult
 
 MOST_POINTS = 240  # of a chart's line
-NO_LIMIT = "no limit yet: too few rows"
 NOT_YET = "nobody to compare yet"
 
 
@@ -139,14 +138,10 @@ def _gap_cells(asked: WatchRequest, gap: float, limits: Floats) -> dict[str, Any
     names = ("difference", "ratio") if asked.scale == "difference" else ("ratio", "difference")
     shown = {
         names[0]: gap * width if math.isfinite(gap) else undefined(NOT_YET),
-        f"{names[0]}_low": _limit(float(limits[0]) * width),
-        f"{names[0]}_high": _limit(float(limits[1]) * width),
+        f"{names[0]}_low": sentences.limit_cell(float(limits[0]) * width),
+        f"{names[0]}_high": sentences.limit_cell(float(limits[1]) * width),
     }
     return {**shown, **{f"{names[1]}{end}": None for end in ("", "_low", "_high")}}
-
-
-def _limit(value: float) -> Any:
-    return value if math.isfinite(value) else undefined(NO_LIMIT)
 
 
 def _details(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -171,6 +166,7 @@ def _details(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]]) 
         "left_out_late": monitor.left_out,
         "late_log_e": monitor.late_evidence(),
         "longest_wait": int(monitor.streams.longest.max(initial=0)),
+        "periods_alone": int(monitor.streams.alone.max(initial=0)),
         "reference": None if asked.reference is None else list(asked.reference),
         "run_length": asked.run_length,
         "changes": _changes(monitor, rows),

@@ -52,7 +52,11 @@ Reference = Annotated[
 RunLength = Annotated[int, Option("Periods to a false alarm of change, on average at least.", least=2)]
 Block = Annotated[
     int,
-    Option("Periods are pooled until both sides have so many rows; 5 where rows come one by one.", least=1),
+    Option(
+        "1: people of one period are compared with people of that period only. More, where rows come one by one: "
+        "periods are pooled until both sides have so many rows, and the rates are taken as steady meanwhile.",
+        least=1,
+    ),
 ]
 Repeated = Annotated[
     Literal["once", "these people"],
@@ -135,7 +139,9 @@ def watch(
     run_length : int, default 500
         Periods to a false alarm of change, on average at least.
     block : int, default 1
-        Periods are pooled until both sides have so many rows; 5 where rows come one by one.
+        1: people of one period are compared with people of that period only. More, where rows come one by
+        one: periods are pooled until both sides have so many rows, and the rates are taken as steady
+        meanwhile.
     repeated : {'once', 'these people'}, default 'once'
         With a unit: count each person once ever, or count all rows and claim for these people only.
     confidence_level : float, default 0.95

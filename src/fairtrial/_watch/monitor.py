@@ -131,8 +131,7 @@ class Monitor:
         number = len(self.periods)
         self.periods.append(label)
         watching = self._reference_at(label)
-        for part in parts:
-            cells = self._stream_cells(part)
+        for cells in self._comparable([self._stream_cells(part) for part in parts]):
             if watching is None:
                 add_reference(self.sums, cells, self.rule.binary)
             run = float(self.asked.run_length)
@@ -153,6 +152,17 @@ class Monitor:
         if period_order(label) > last and np.isnan(self.reference).all():
             self.reference = reference_interval(self.sums)
         return self.reference
+
+    def _comparable(self, parts: list[Floats]) -> list[Floats]:
+        """A period's parts; where one of them lacks a side of a stream, that stream's are one."""
+        if len(parts) < 2:
+            return parts
+        stacked = np.stack(parts)
+        sides = 1 if self.asked.target.value is not None else 2
+        lone = (stacked[:, :, :sides, 0] == 0).any(axis=(0, 2))
+        stacked[0, lone] = stacked[:, lone].sum(axis=0)
+        stacked[1:, lone] = 0.0
+        return list(stacked)
 
     def _group_cells(self, cells: Cells) -> Floats:
         """Rows, sum and squares of each group."""
@@ -183,6 +193,12 @@ class Monitor:
     def weights(self) -> Floats:
         """Of the groups, fixed by the order in which they came up."""
         return opening_weights(self.opening, len(self.groups) - self.opening, self.asked.closed)
+
+    def limits_together(self, place: int) -> Floats:
+        """Limits of one group's average gap that hold together with those of all others, seen or yet to come."""
+        level = math.log(2.0 / (self.asked.alpha * float(self.weights[place])))
+        limits: Floats = interval(select(self.streams, slice(place, place + 1)), self.rule, level)[0]
+        return limits
 
     def joint_evidence(self) -> float:
         """Logarithm of the e-value of all groups together: the weighted mean, groups yet to come counting 1."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial._compare.words import band_words, unit_of
 from fairtrial._errors import Note, notes_where
-from fairtrial._results.column import Verdict, scalar
+from fairtrial._results.column import Verdict, scalar, undefined
 from fairtrial._results.masking import people_told
 from fairtrial._results.text import counted, format_value
 from fairtrial._watch.asked import WatchRequest
 from fairtrial._watch.monitor import Monitor
 from fairtrial._watch.result import WatchResult
 
+NO_LIMIT = "no limit yet: too few rows"
 NAMED = 3  # groups that a sentence lists
 
 
@@ -73,7 +75,7 @@ def reading(
     """Every sentence, each about one claim."""
     return Said(
         _any_period(asked, rows, details),
-        _average(asked, rows, details),
+        _average(asked, monitor, rows, details),
         _change(asked, details),
         [*_list(asked, rows, details), *_window_sentences(asked, details), *_late(monitor, details)],
     )
@@ -111,22 +113,35 @@ def _told(asked: WatchRequest, rows: list[dict[str, Any]]) -> list[dict[str, Any
     return sorted(known, key=lambda line: -abs(scalar(line[asked.scale]) - neutral))
 
 
-def _average(asked: WatchRequest, rows: list[dict[str, Any]], details: dict[str, Any]) -> str:
-    """The average claim, of the group whose gap is the widest."""
+def _average(
+    asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]], details: dict[str, Any]
+) -> str:
+    """The average claim, of the group whose gap is the widest: chosen after looking, so its limits hold for all."""
     told = _told(asked, rows)
     if not told:
         return ""
     row = told[0]
     kind = unit_of(asked.binary, asked.scale)
-    gap, low, high = (_shown(row[f"{asked.scale}{end}"], kind) for end in ("", "_low", "_high"))
+    ends = [row[f"{asked.scale}_{end}"] for end in ("low", "high")]
+    if len(rows) > 1:
+        place = next(place for place, line in enumerate(rows) if line is row)
+        width = asked.width if asked.scale == "difference" else 1.0
+        ends = [limit_cell(float(limit) * width) for limit in monitor.limits_together(place)]
+    gap, low, high = (_shown(cell, kind) for cell in (row[asked.scale], *ends))
     what = "ratio" if asked.scale == "ratio" else "gap"
     unit = " points" if kind == "points" else ""
-    span = f"from {details['first_period']} to {details['last_period']}"
+    span = f"from {details['first_period']} to {details['last_period']}{_compared_where(monitor)}"
     most = " (the widest of the groups)" if len(told) > 1 else ""
+    together = " for all groups together," if len(rows) > 1 else ""
     return (
         f"On average {span} the {what} of {row['group']} to {asked.target.label}{most} is {gap}{unit}{_people(asked)}, "
-        f"between {low} and {high} with {100 * asked.confidence_level:g}% confidence at every look."
+        f"between {low} and {high} with {100 * asked.confidence_level:g}% confidence{together} at every look."
     )
+
+
+def limit_cell(value: float) -> Any:
+    """A limit as a row keeps it."""
+    return value if math.isfinite(value) else undefined(NO_LIMIT)
 
 
 def _shown(cell: Any, kind: Any) -> str:
@@ -159,9 +174,8 @@ def _window_sentences(asked: WatchRequest, details: dict[str, Any]) -> list[str]
     inside = [item["group"] for item in last if item["average_state"] == "certified"]
     broken = [item["group"] for item in last if item["violated"]]
     level = f"{100 * asked.confidence_level:g}%"
-    text = (
-        f"The window {last[0]['first']} to {last[0]['last']} by itself, with a level of {level} of its own:"
-    )
+    own = "its own" if len(last) == 1 else "its own for each group"
+    text = f"The window {last[0]['first']} to {last[0]['last']} by itself, with a level of {level} of {own}:"
     if broken:
         text += f" some period was outside for {_listed(broken)}."
     elif inside:
@@ -185,6 +199,8 @@ def verdict(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]], s
     code, text = _found(asked, monitor, rows, said)
     if monitor.late_evidence() >= monitor.rule.level:
         text += "; among rows labelled in time only, because lateness depends on what is measured"
+    if _most_pooled(monitor) > 1:
+        text += f"; taking rates as steady within pooled periods (up to {_most_pooled(monitor):,})"
     return Verdict(code, text)
 
 
@@ -209,6 +225,7 @@ def _found(asked: WatchRequest, monitor: Monitor, rows: list[dict[str, Any]], sa
             "nothing can be certified"
         )
     within = f"within {_band(asked)} {asked.target.label}"
+    span += _compared_where(monitor)
     if compared and inside == len(compared):
         return "certified", (
             f"certified so far: on average from {span} the {asked.label} of every group compared ({len(compared)})"
@@ -224,8 +241,26 @@ def _any_of(groups: int) -> str:
     return "the only group" if groups == 1 else f"any of {groups:,} groups"
 
 
-def _up_to(periods: int) -> str:
-    return "1 period, which was" if periods == 1 else f"up to {periods:,} periods, which were"
+def _compared_where(monitor: Monitor) -> str:
+    """Which periods an average is over, where some were left out."""
+    if not monitor.streams.alone.any():
+        return ""
+    return ", over the periods that had both sides,"
+
+
+def _most_pooled(monitor: Monitor) -> int:
+    """Periods in the longest block; 0 where none has been pooled."""
+    longest = int(monitor.streams.longest.max(initial=0))
+    return longest + 1 if longest else 0
+
+
+def _left_alone(periods: int) -> str:
+    said = "In 1 period" if periods == 1 else f"In up to {periods:,} periods"
+    left = "it was" if periods == 1 else "they were"
+    return (
+        f"{said} a group or its target had no row: {left} left out of that group's comparison, because people of "
+        "one period are compared with people of that period only. Where that is often so, name longer periods."
+    )
 
 
 def _still_waiting(periods: int) -> str:
@@ -240,7 +275,7 @@ def _came_late(rows: int) -> str:
 
 def notes(asked: WatchRequest, monitor: Monitor) -> list[Note]:
     """What a reader must know of these claims."""
-    wait = int(monitor.streams.longest.max(initial=0))
+    alone, pooled = int(monitor.streams.alone.max(initial=0)), _most_pooled(monitor)
     open_ = sorted(monitor.waiting)
     left = monitor.left_out
     return notes_where(
@@ -256,9 +291,16 @@ def notes(asked: WatchRequest, monitor: Monitor) -> list[Note]:
                 + ("." if asked.closed else ", half of them kept for groups that may still come up.")
                 + " It holds for the list of this look, not for the lists of all looks put together.",
             ),
-            "alone": (
-                wait > 0,
-                f"A group or its target was alone for {_up_to(wait)} pooled.",
+            "own-intervals": (
+                len(monitor.groups) > 1 and bool(monitor.streams.weight.any()),
+                "Each group's interval, and what it says on average, hold for that group at every look, not for all "
+                "groups together; the interval in the sentence on the widest gap is wider and does.",
+            ),
+            "alone": (alone > 0, _left_alone(alone)),
+            "pooled": (
+                pooled > 0,
+                f"Up to {pooled:,} periods were pooled until both sides had {counted(asked.block, 'row')}: within them "
+                "rates are taken as steady, and who comes as not following what was decided.",
             ),
             "waiting": (
                 bool(open_),

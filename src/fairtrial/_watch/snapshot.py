@@ -14,7 +14,7 @@ from fairtrial._metrics.groups import Group
 from fairtrial._watch.asked import WatchRequest
 from fairtrial._watch.monitor import PARTS, Cells, Monitor, cells_of
 
-VERSION = 1
+VERSION = 2
 FACTS = ("opening", "batches", "periods", "left_out", "crossed")
 TABLES = ("history", "prompt", "later", "windows")
 

@@ -104,7 +104,8 @@ class StreamRule(NamedTuple):
     binary : bool
         Whether values are 0 and 1; others are bounded by 0 and 1.
     block : int
-        Periods are pooled until both sides have so many rows.
+        1: a period is compared within itself, and one without both sides says nothing. More: periods are pooled until
+        both sides have so many rows, as if the rates of both were steady meanwhile.
     sides : int
         0: below the band, 1: above it, 2: both.
     level : float
@@ -130,7 +131,9 @@ class Streams(NamedTuple):
     pending : array (streams, 2, 3)
         Rows, sum and sum of squares of both sides that wait for a block to close.
     blocks, waited, longest : array (streams,)
-        Blocks so far; periods since the last one; the longest wait of a side that was alone.
+        Blocks so far; of pooled periods, how many wait since the last block, and the most that ever waited.
+    alone : array (streams,)
+        Periods that had rows of one side only and were left out.
     first : array (streams, 2, 3)
         The first block, which ratios evaluate exactly.
     learned, recent : array (streams, 2, 2)
@@ -160,6 +163,7 @@ class Streams(NamedTuple):
     blocks: Integers
     waited: Integers
     longest: Integers
+    alone: Integers
     first: Floats
     learned: Floats
     recent: Floats
@@ -186,10 +190,11 @@ def new_streams(count: int) -> Streams:
     change = np.zeros((count, 2, 3, DETECTOR_BETS))
     change[:, :, 0] = -np.inf
     return Streams(
-        np.zeros((count, 2, 3)), whole(), whole(), whole(), np.zeros((count, 2, 3)), np.zeros((count, 2, 2)),
-        np.zeros((count, 2, 2)), np.zeros((count, 2, 2)), np.zeros(count), np.zeros((count, 2)),
-        np.zeros((count, 4, BETS.size)), np.zeros((count, 4, BETS.size)), np.zeros((count, 2, 2)), np.zeros(count),
-        none, np.zeros((count, 2)), change, np.full((count, 2), -1, dtype=np.int64),
+        np.zeros((count, 2, 3)), whole(), whole(), whole(), whole(), np.zeros((count, 2, 3)),
+        np.zeros((count, 2, 2)), np.zeros((count, 2, 2)), np.zeros((count, 2, 2)), np.zeros(count),
+        np.zeros((count, 2)), np.zeros((count, 4, BETS.size)), np.zeros((count, 4, BETS.size)),
+        np.zeros((count, 2, 2)), np.zeros(count), none, np.zeros((count, 2)), change,
+        np.full((count, 2), -1, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -205,7 +210,18 @@ def select(streams: Streams, part: slice) -> Streams:
 
 def begin_window(streams: Streams) -> None:
     """A claim of its own from here on; what was learned of rates and what is pending stays."""
-    for name in ("counted", "weight", "means", "opening", "sums", "evidence", "top", "first", "longest"):
+    for name in (
+        "counted",
+        "weight",
+        "means",
+        "opening",
+        "sums",
+        "evidence",
+        "top",
+        "first",
+        "longest",
+        "alone",
+    ):
         getattr(streams, name)[...] = 0
     streams.crossed[...] = -1
 
@@ -221,8 +237,12 @@ def advance_blocks(
         has_one = pending[GROUP, 0] > 0 or pending[OTHER, 0] > 0
         closes = pending[GROUP, 0] >= rule.block and (alone or pending[OTHER, 0] >= rule.block)
         if not closes:
-            streams.waited[s] += 1 if has_one else 0
-            streams.longest[s] = max(streams.longest[s], streams.waited[s])
+            if rule.block > 1:
+                streams.waited[s] += 1 if has_one else 0
+                streams.longest[s] = max(streams.longest[s], streams.waited[s])
+            else:  # people of one period are compared with people of that period only
+                streams.alone[s] += 1 if has_one else 0
+                _empty(pending)
             continue
         _add_block(streams, s, pending, rule)
         if reference.size and not math.isnan(reference[s, 0]):
@@ -233,9 +253,14 @@ def advance_blocks(
         _learn(streams, s, pending)
         _note_top(streams, s, period, rule)
         streams.waited[s] = 0
-        for side in range(2):
-            for part in range(3):
-                pending[side, part] = 0.0
+        _empty(pending)
+
+
+@njit
+def _empty(pending: Floats) -> None:
+    for side in range(2):
+        for part in range(3):
+            pending[side, part] = 0.0
 
 
 @njit
