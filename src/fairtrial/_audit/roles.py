@@ -17,6 +17,9 @@ from fairtrial._audit.schema import (
 )
 from fairtrial._errors import Fault, Faults, NotApplicable, Set, Use, Words
 from fairtrial._labels import canonical
+from fairtrial._metrics.harm import is_selection
+from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.table import METRICS
 from fairtrial._options import arguments_of, faults_of
 
 ROLE_NAMES = (
@@ -55,6 +58,10 @@ class Roles:
     drawn_by: int | None = None  # the seed of a sample, where not every row is read
     # In a trial all groups are in play at once, whatever one section compares.
     names_attributes: bool = False
+    # The file's words: what labels of attributes mean, what the rates of the decision and of the good one are called.
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rate: str = ""
+    good_rate: str = "rate of the favourable decision"
 
     def checked(self, known: Sequence[str], given: Mapping[str, Any], function: Callable[..., Any]) -> Roles:
         """The roles as they are used; all faults in one message, in the order of the arguments.
@@ -120,6 +127,11 @@ class Roles:
         if name == "probable":
             return bool(self.probable)
         return getattr(self, name) is not None
+
+    def in_words(self, metric: Metric) -> Metric:
+        """The metric as the file calls it: the rate of its decision may have a name of its own."""
+        named = self.rate and is_selection(metric) and METRICS.get(metric.name) is metric
+        return replace(metric, label=self.rate) if named else metric
 
     def counted(self, name: str) -> list[str]:
         """The labels of a binary role that count as 1, as canonical texts; none where nobody said which."""

@@ -66,7 +66,7 @@ def compare(
         required = "joins several metrics, which is not judged of a decision with an order"
         raise NotApplicable(request.who, Fault("metric", required, cure="Ask for each metric"))
     found = []
-    for metric in metrics:
+    for metric in map(request.audit.roles.in_words, metrics):
         band, direction = tolerated(metric)
         for name, cut, at_cut in cuts_of(metric, request.audit):
             one = find_disparities(replace(request, audit=cut), at_cut)
