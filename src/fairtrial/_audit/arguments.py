@@ -110,6 +110,13 @@ Favourable = Annotated[
         form=plain_label,
     ),
 ]
+ScoreFavours = Annotated[
+    Literal["high", "low"] | None,
+    Option(
+        "Whether a high or a low score is good for a person; where a threshold makes the decision of it, it follows "
+        "from favourable."
+    ),
+]
 Bins = Annotated[
     Mapping[str, Any] | None,
     Option(

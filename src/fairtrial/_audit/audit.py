@@ -22,8 +22,9 @@ from fairtrial._audit.counting import (
     read_rows,
 )
 from fairtrial._audit.definitions import definition_expression, register
+from fairtrial._audit.direction import check_direction
 from fairtrial._audit.notes import data_notes, digest, provenance
-from fairtrial._audit.roles import ROLE_NAMES, Roles
+from fairtrial._audit.roles import OWN_NAMES, ROLE_NAMES, Roles
 from fairtrial._audit.schema import column_list, positive_labels, split_groups
 from fairtrial._audit.source import Source
 from fairtrial._errors import Fault, InputError, Note, Set, Words
@@ -61,6 +62,9 @@ class Audit(Columns):
         The decision's labels from low to high: every cut between them is looked at, all at once.
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
+    score_favours : {'high', 'low'} or None, default None
+        Whether a high or a low score is good for a person; where a threshold makes the decision of it, it
+        follows from favourable.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
@@ -101,6 +105,7 @@ class Audit(Columns):
         positive: a.Positive = None,
         order: a.Order = None,
         favourable: a.Favourable = None,
+        score_favours: a.ScoreFavours = None,
         bins: a.Bins = None,
         missing: a.Missing = "error",
         unlabelled: a.Unlabelled = None,
@@ -121,7 +126,7 @@ class Audit(Columns):
         named, probable = split_groups(groups)
         defined = register(source, data, {} if define is None else define)
         roles = Roles(
-            **{name: given[name] for name in (*ROLE_NAMES, "threshold", "missing", "unlabelled", "order")},
+            **{name: given[name] for name in (*ROLE_NAMES, *OWN_NAMES)},
             groups=column_list("groups", named) or tuple(defined),
             features=column_list("features", features),
             positive=positive_labels(positive),
@@ -270,6 +275,7 @@ class Audit(Columns):
     def check(self) -> None:
         """Look for all faults of groups, roles and features in the data now; an InputError names every one."""
         check_data(self)
+        check_direction(self)
 
     def digest(self) -> str:
         """A fingerprint of the data: every value of the columns that the audit names.

@@ -216,7 +216,8 @@ class Columns:
     def favourable(self) -> int | None:
         """The decision that is good for a person, 0 or 1; None where nobody said which."""
         if self.roles.favourable_label is None:
-            return None
+            made = self.decision is None and self.threshold is not None and self.roles.score_favours
+            return int(self.roles.score_favours == "high") if made else None
         label = canonical(self.roles.favourable_label)
         if self.order is not None:
             return self._favourable_end(label)

@@ -10,6 +10,7 @@ from typing import Any
 from fairtrial._audit.cells import Cells, Rows, digest_of
 from fairtrial._audit.columns import Columns
 from fairtrial._audit.definitions import definition_words, recorded_definition
+from fairtrial._audit.direction import direction_note
 from fairtrial._audit.role_expressions import constant_note
 from fairtrial._audit.roles import ROLE_NAMES
 from fairtrial._errors import FairtrialWarning, Note
@@ -33,6 +34,8 @@ def data_notes(columns: Columns, *, complete: bool) -> tuple[Note, ...]:
     if constant is not None:
         notes.append(constant)
         warnings.warn(constant.text, FairtrialWarning, stacklevel=4)
+    direction = direction_note(columns)
+    notes += [direction] if direction is not None else []
     if columns.roles.drawn_by is not None:
         all_rows, read = columns.count_rows(), columns.count_read()
         text = f"Of {all_rows:,} rows a random sample of {read:,} was fitted to and tested on"
@@ -76,6 +79,8 @@ def provenance(columns: Columns, data: Cells | Rows | None, facts: Mapping[str, 
         about["order"] = list(columns.order)
     if columns.define:
         about["define"] = {name: recorded_definition(part) for name, part in columns.define.items()}
+    if columns.roles.score_favours is not None:
+        about["score_favours"] = columns.roles.score_favours
     return {**about, "favourable": columns.favourable, **facts}
 
 

@@ -17,7 +17,7 @@ from fairtrial._audit.schema import (
 )
 from fairtrial._errors import Fault, Faults, NotApplicable, Set, Use, Words
 from fairtrial._labels import canonical
-from fairtrial._metrics.harm import is_selection
+from fairtrial._metrics.harm import High, is_selection
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import METRICS
 from fairtrial._options import arguments_of, faults_of
@@ -30,6 +30,13 @@ ROLE_NAMES = (
     "unit",
     "pair",
 )  # the arguments of Audit that name one column each
+OWN_NAMES = (
+    "threshold",
+    "missing",
+    "unlabelled",
+    "order",
+    "score_favours",
+)  # that are kept as they are given
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,6 +54,7 @@ class Roles:
     features: tuple[str, ...]
     positive: dict[str, Any]
     favourable_label: object
+    score_favours: High | None
     bins: dict[str, Any]
     missing: str
     unlabelled: UnknownOutcomes | None
@@ -153,6 +161,7 @@ class Roles:
             "decision": self.decision,
             "score": score,
             "favourable": None if self.favourable_label is None else str(self.favourable_label),
+            "score_favours": self.score_favours,
             "groups": ", ".join(self.groups),
             "features": ", ".join(self.features),
             "weight": self.weight,
@@ -238,10 +247,27 @@ class Roles:
         if self.favourable_label is not None and not self._decides and self.score is None:
             cure = Words("name the decision's column with {}", Set("decision"))
             yield Fault("favourable", "needs a decision", cure=cure)
+        yield from self._direction_faults()
         for name, cut in self.bins.items():
             yield from bin_faults(name, cut)
         yield from self._partly_faults(known)
         yield from unlabelled_faults(self.unlabelled, self.outcome, known)
+
+    def _direction_faults(self) -> Iterator[Fault]:
+        """A direction of the score needs one, and must not contradict the decision that a threshold makes of it."""
+        if self.score_favours is None:
+            return
+        if self.score is None:
+            cure = Words("name its column with {}", Set("score"))
+            yield Fault("score_favours", "needs a score", cure=cure)
+        made = self.decision is None and self.threshold is not None
+        good = {"1": "high", "true": "high", "0": "low", "false": "low"}.get(canonical(self.favourable_label))
+        if made and good not in (None, self.score_favours):
+            required = Words(
+                "contradicts {}: decision 1 is a high score", Set("favourable", self.favourable_label)
+            )
+            cure = Words("write {}, or leave one of them out", Set("score_favours", good))
+            yield Fault("score_favours", required, got=self.score_favours, cure=cure)
 
     def _partly_faults(self, known: Sequence[str]) -> Iterator[Fault]:
         """What cannot be joined with unknown outcomes, and what is wrong with probable groups."""
