@@ -112,10 +112,7 @@ Favourable = Annotated[
 ]
 ScoreFavours = Annotated[
     Literal["high", "low"] | None,
-    Option(
-        "Whether a high or a low score is good for a person; where a threshold makes the decision of it, it follows "
-        "from favourable."
-    ),
+    Option("The scores that are good for a person; without it no score harms anybody."),
 ]
 Bins = Annotated[
     Mapping[str, Any] | None,

@@ -63,8 +63,7 @@ class Audit(Columns):
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     score_favours : {'high', 'low'} or None, default None
-        Whether a high or a low score is good for a person; where a threshold makes the decision of it, it
-        follows from favourable.
+        The scores that are good for a person; without it no score harms anybody.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
