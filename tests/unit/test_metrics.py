@@ -151,7 +151,7 @@ def test_two_metrics_of_one_name():
     assert find_metrics("x", [one, Metric("m", "x")]) == [one]
     with pytest.raises(InputError, match="two different metrics are both named 'm'"):
         find_metrics("x", [one, other])
-    with pytest.raises(InputError, match="'metrics' is empty"):
+    with pytest.raises(InputError, match="'metric' is empty"):
         find_metrics("x", [])
     conditions = [Metric("m", "x", nw.col("a") > limit) for limit in (1, 2)]
     with pytest.raises(InputError, match="two different metrics are both named 'm'"):

@@ -303,7 +303,7 @@ def find_metrics(who: str, metrics: object, argument: str = "metric") -> list[Me
             )
         found[metric.name] = metric
     if not found:
-        raise InputError(who, Fault("metrics", "is empty", cure="name at least one metric"))
+        raise InputError(who, Fault(argument, "is empty", cure="name at least one metric"))
     return list(found.values())
 
 
