@@ -130,6 +130,9 @@ def _need(spec: Spec, audit: Audit, *roles: str) -> None:
             if role == "decision":
                 cure = Words("name its column with {} (or a score with {})", column, cut)
             faults.add(("preset",), Fault("", f"{spec.preset!r} needs the {role}", cure=cure))
+        elif role == "decision" and audit.decision_is_real:
+            required = f"{spec.preset!r} asks about a yes or no, but {audit.decision!r} is a number"
+            faults.add(("preset",), Fault("", required, cure="use the preset 'general'"))
     faults.raise_any()
 
 
@@ -141,6 +144,8 @@ def _general(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     """What any file can tell: rates by group, errors where the outcome is known, and which groups differ."""
     if not audit.has("decision"):
         return _undecided(spec, audit)
+    if audit.decision_is_real:
+        return _amounts(audit), []
     complete_outcome = audit.has("outcome") and not audit.outcome_is_real and selective_labels(audit) is None
     metrics = ["selection_rate", *(["fpr", "fnr"] if complete_outcome else [])]
     metrics += ["mean_score"] if audit.has("score") else []
@@ -151,6 +156,15 @@ def _general(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
         ("flag", {"metric": "selection_rate", "depth": depth}),
     ]
     return questions, []
+
+
+def _amounts(audit: Audit) -> Questions:
+    """Of a decision that is a number, such as pay: means, medians and tails."""
+    return [
+        ("measure", {"metric": ["mean_decision"], "title": f"What is the mean {audit.decision}?"}),
+        ("tabulate", {"table": "pay", "title": "How do means, medians and the top tenth compare?"}),
+        ("flag", {"metric": "mean_decision", "depth": 1 if audit.define else _depth(audit)}),
+    ]
 
 
 def _undecided(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
