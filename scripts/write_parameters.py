@@ -68,12 +68,21 @@ def parameters(function: Callable[..., Any], first: str) -> list[str]:
     """The lines of the section, without indentation; `first` is what is written by hand before the options."""
     lines = first.splitlines() if first else []
     for argument in arguments_of(function):
-        lines.append(f"{argument.name} : {type_words(argument)}")
+        kind = type_words(argument)
+        listed = len(argument.name) + len(kind) + 3 <= WIDTH  # a longer list of choices stands in the help
+        lines.append(f"{argument.name} : {kind if listed else 'str'}")
         more = f" Python only: {argument.option.python_only}." if argument.option.python_only else ""
         lines += textwrap.wrap(
-            argument.option.help + more, WIDTH - 8, initial_indent="    ", subsequent_indent="    "
+            argument.option.help + ("" if listed else _choices(argument)) + more,
+            WIDTH - 8,
+            initial_indent="    ",
+            subsequent_indent="    ",
         )
     return lines
+
+
+def _choices(argument: Argument) -> str:
+    return f" One of {', '.join(map(repr, argument.choices))}."
 
 
 def rewritten(function: Callable[..., Any], source: str, docstring: str) -> str:

@@ -24,7 +24,8 @@ def hiring(
 
 # -- what is good for a person ----------------------------------------------------------------------------------------
 GOOD = {
-    "selection_rate": "below", "mean_decision": "below", "tpr": "below", "fpr": "below", "tnr": "above", "fnr": "above", "ppv": "above",
+    "selection_rate": "below", "mean_decision": "below",
+    "tpr": "below", "fpr": "below", "tnr": "above", "fnr": "above", "ppv": "above",
     "fdr": "below", "npv": "below", "for": "above", "mean_score": "below", "balance_positive": "below",
     "balance_negative": "below", "calibration": "above", "calibration_negative": "below",
 }  # fmt: skip
