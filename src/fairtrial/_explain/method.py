@@ -167,9 +167,8 @@ def explain(
         learn's; without one, a copy learned from the audited decisions or scores.
     features : str or list or dict or None, default None
         Columns the model sees, or players with their columns; default: the audit's features.
-    allocation : str
-        How the gap is shared out: one of the five ESL members, or sequences of your own. One of
-        'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'.
+    allocation : {'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'} or dict or callable, default 'shapley'
+        How the gap is shared out: one of the five ESL members, or sequences of your own.
     coalitions : {'retrain', 'marginal'} or callable or dict or ndarray or list or None, default None
         What leaving a feature out means: impute it (marginal, the default where the system is there
         already) or refit the model without it (retrain, the default for a model fitted here); in Python

@@ -91,16 +91,14 @@ def explain(
     target : dict or None, default None
         The reference group that the others are compared with, such as sex=Female; default: each with
         each.
-    model : str
+    model : {'logistic', 'tree', 'forest', 'boosting'} or SklearnClassifier or callable or None, default 'logistic'
         The system that is explained: in Python a fitted model or a function of the features, as it is; a
         classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-
-        learn's; without one, a copy learned from the audited decisions or scores. One of 'logistic',
-        'tree', 'forest', 'boosting'.
+        learn's; without one, a copy learned from the audited decisions or scores.
     features : str or list or dict or None, default None
         Columns the model sees, or players with their columns; default: the audit's features.
-    allocation : str
-        How the gap is shared out: one of the five ESL members, or sequences of your own. One of
-        'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'.
+    allocation : {'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'} or dict or callable, default 'shapley'
+        How the gap is shared out: one of the five ESL members, or sequences of your own.
     coalitions : {'retrain', 'marginal'} or callable or dict or ndarray or list or None, default 'retrain'
         What leaving a feature out means: impute it (marginal, the default where the system is there
         already) or refit the model without it (retrain, the default for a model fitted here); in Python
