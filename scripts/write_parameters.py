@@ -78,6 +78,7 @@ def parameters(function: Callable[..., Any], first: str) -> list[str]:
             WIDTH - 8,
             initial_indent="    ",
             subsequent_indent="    ",
+            break_on_hyphens=not argument.choices,
         )
     return lines
 

@@ -82,8 +82,8 @@ def measure(
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
     adjustment : {'strata', 'model'}, default 'strata'
-        How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-
-        fitted).
+        How people are made alike in `within`: counted in strata, or by models (doubly robust,
+        cross-fitted).
     interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
         Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
         the exact one.

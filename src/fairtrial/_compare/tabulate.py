@@ -109,8 +109,8 @@ def tabulate(
     Parameters
     ----------
     table : str
-        The table, by the name of the law or practice that asks for it. One of 'local-law-144', 'adverse-
-        impact', 'credit-decisions', 'score-and-price', 'score-quantiles', 'pay', 'bias-record'.
+        The table, by the name of the law or practice that asks for it. One of 'local-law-144',
+        'adverse-impact', 'credit-decisions', 'score-and-price', 'score-quantiles', 'pay', 'bias-record'.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
