@@ -87,7 +87,7 @@ def test_words_of_published_groups_alone_are_published() -> None:
         "words": {**said, "groups": {k: v for k, v in said["groups"].items() if k != "afam"}},
     }
     published = fairtrial.run(
-        {**spec, "measure": {"metrics": "selection_rate"}}, data=rare, publish=True
+        {**spec, "measure": {"metric": "selection_rate"}}, data=rare, publish=True
     ).to_dict()
     assert "Tinies" not in json.dumps(published)
     kept = published["spec"]["content"]["words"]
@@ -175,7 +175,7 @@ threshold = 5
 groups = ["race", "sex"]
 
 [measure]
-metrics = "fpr"
+metric = "fpr"
 
 """
 

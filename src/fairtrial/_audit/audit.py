@@ -13,7 +13,6 @@ from fairtrial._audit.arrays import from_columns, from_model
 from fairtrial._audit.cells import Cells, FeatureMatrix, Rows
 from fairtrial._audit.columns import Columns
 from fairtrial._audit.counting import (
-    check_data,
     count_cells,
     count_labelled,
     feature_matrix,
@@ -22,8 +21,9 @@ from fairtrial._audit.counting import (
     read_rows,
 )
 from fairtrial._audit.definitions import definition_expression, register
-from fairtrial._audit.direction import check_direction
+from fairtrial._audit.direction import check_audit
 from fairtrial._audit.notes import data_notes, digest, provenance
+from fairtrial._audit.role_expressions import decision_is_real
 from fairtrial._audit.roles import OWN_NAMES, ROLE_NAMES, Roles
 from fairtrial._audit.schema import column_list, positive_labels, split_groups
 from fairtrial._audit.source import Source
@@ -31,6 +31,7 @@ from fairtrial._errors import Fault, InputError, Note, Set, Words
 from fairtrial._metrics.metric import Metric
 from fairtrial._options import plain
 
+NOT_ROLES = ("self", "data", "__class__")
 Kept = dict[tuple[Any, ...], tuple[tuple[Metric, ...], Cells]]
 
 
@@ -112,11 +113,7 @@ class Audit(Columns):
         unit: a.Unit = None,
         pair: a.Pair = None,
     ) -> None:
-        given = {
-            name: plain(value)
-            for name, value in locals().items()
-            if name not in ("self", "data", "__class__")
-        }
+        given = {name: plain(value) for name, value in locals().items() if name not in NOT_ROLES}
         given["define"] = None  # looked at by itself: a mask is no number
         if not isinstance(bins, Mapping | None):
             required = "must be a table of attributes with their edges or a number of bins"
@@ -252,6 +249,11 @@ class Audit(Columns):
         """Whether the outcome holds numbers other than 0 and 1 (known after the first query)."""
         return outcome_is_real(self)
 
+    @property
+    def decision_is_real(self) -> bool:
+        """Whether what was decided is a number, such as pay: more than two different ones."""
+        return decision_is_real(self)
+
     def levels(self, attribute: str) -> tuple[str, ...]:
         """The labels an attribute takes in the data, sorted, as one canonical text each; its bins where it is cut."""
         if attribute in self.probable:
@@ -265,7 +267,8 @@ class Audit(Columns):
 
         Empty where no row with a missing outcome is left out.
         """
-        if not self.roles.keeps_unlabelled or self.outcome is None or not self.has("decision"):
+        answered = self.outcome is not None and self.has("decision") and not self.decision_is_real
+        if not (answered and self.roles.keeps_unlabelled):
             return ()
         key = ("labelled", *self.decision_key, self.outcome, repr(self.positive.get("outcome")))
         found: tuple[tuple[int, int], ...] = self.source.once(key, lambda: count_labelled(self))
@@ -273,8 +276,7 @@ class Audit(Columns):
 
     def check(self) -> None:
         """Look for all faults of groups, roles and features in the data now; an InputError names every one."""
-        check_data(self)
-        check_direction(self)
+        check_audit(self)
 
     def digest(self) -> str:
         """A fingerprint of the data: every value of the columns that the audit names.
@@ -298,13 +300,12 @@ class Audit(Columns):
 
     def cuts(self) -> list[tuple[str, Self]]:
         """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision."""
-        cuts, found = self.decision_cuts(), []
         good = self.favourable
-        for name, labels in cuts:
-            counted = {**self.positive, "decision": labels}
-            cut = self.with_roles(order=None, positive=counted, favourable_label=good)
-            found.append((name, cut))
-        return found
+        decided = [(name, {**self.positive, "decision": labels}) for name, labels in self.decision_cuts()]
+        return [
+            (name, self.with_roles(order=None, positive=counted, favourable_label=good))
+            for name, counted in decided
+        ]
 
     def at(self, threshold: float) -> Self:
         """The same data with another threshold: the decision is 1 where the score is at or above it."""

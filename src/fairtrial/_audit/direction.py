@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from fairtrial._audit.columns import Columns
-from fairtrial._audit.counting import count_cells, outcome_is_real
+from fairtrial._audit.counting import check_data, count_cells, outcome_is_real
+from fairtrial._audit.role_expressions import decision_is_real
 from fairtrial._errors import Fault, InputError, Note, Set, Words
-from fairtrial._metrics.harm import Favours, High, turns_on
+from fairtrial._metrics.harm import Favours, High, Part, turns_on
 from fairtrial._metrics.harm import harmed_side as side_of
 from fairtrial._metrics.metric import Direction, Metric
 from fairtrial._metrics.table import METRICS
@@ -109,7 +110,7 @@ def harmed_side_over_thresholds(audit: Columns, metric: Metric) -> Direction | N
     return side_of(metric, Favours(made, score, made))
 
 
-def favours_of(audit: Columns, part: Literal["decision", "score", "outcome", ""]) -> Favours:
+def favours_of(audit: Columns, part: Part) -> Favours:
     """What is good for a person; the score's and the outcome's sides, for which data are read, where they are asked
     for."""
     score = score_favours(audit) if part in ("score", "outcome") else audit.roles.score_favours
@@ -125,6 +126,12 @@ def score_favours(audit: Columns) -> High | None:
     if declared is not None:
         check_direction(audit)
     return declared
+
+
+def check_audit(audit: Columns) -> None:
+    """Look for all faults of groups, roles and features in the data, then for a direction that they contradict."""
+    check_data(audit)
+    check_direction(audit)
 
 
 def check_direction(audit: Columns) -> None:
@@ -161,12 +168,17 @@ def direction_note(audit: Columns) -> Note | None:
 
 
 def _by_decision(audit: Columns) -> Association | None:
-    """How the score goes with a decision that is not made of it."""
-    if audit.score is None or audit.decision is None or audit.favourable is None or audit.order is not None:
+    """How the score goes with a decision of yes or no that is not made of it."""
+    if audit.score is None or audit.decision is None or audit.favourable is None or not _decides(audit):
         return None
     key = ("score by decision", audit.score, *audit.decision_key)
     found: Association | None = audit.source.once(key, lambda: _scores_by(audit, "decision"))
     return found
+
+
+def _decides(audit: Columns) -> bool:
+    """Whether the decision is one yes or no."""
+    return audit.has("decision") and audit.order is None and not decision_is_real(audit)
 
 
 def _scores_by(audit: Columns, part: str) -> Association | None:
@@ -191,7 +203,7 @@ def _outcome_that_speaks(audit: Columns, score: High | None) -> int | None:
     good = high if audit.favourable is None else audit.favourable
     if good is None or audit.outcome is None or outcome_is_real(audit):
         return good
-    parts = [("decision", True)] if audit.has("decision") and audit.order is None else []
+    parts = [("decision", True)] if _decides(audit) else []
     parts += [("score", high == good)] if high is not None and audit.score is not None else []
     found = [(_with_outcome(audit, part), together) for part, together in parts]
     against = any(one is not None and one.clear and one.higher != together for one, together in found)

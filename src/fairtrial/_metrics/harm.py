@@ -17,10 +17,20 @@ High = Literal["high", "low"]
 # against one, on the other. More people whom the outcome speaks for, at the same decision or score, had a higher bar.
 _WHERE_GOOD: dict[str, Direction] = {
     "decision": "below",
+    "amount": "below",
     "not_decision": "above",
     "score": "below",
     "outcome": "above",
     "not_outcome": "below",
+}
+Part = Literal["decision", "score", "outcome", ""]
+_TURNS_ON: dict[str, Part] = {
+    "decision": "decision",
+    "not_decision": "decision",
+    "amount": "decision",
+    "score": "score",
+    "outcome": "outcome",
+    "not_outcome": "outcome",
 }
 _OTHER: dict[Direction, Direction] = {"above": "below", "below": "above"}
 
@@ -43,22 +53,23 @@ class Favours:
     score: High | None = None
     outcome: int | None = None
 
-    def speaks(self, name: str) -> int | None:
-        """Whether 1 is good of a role's value; None where nobody knows.
+    def speaks(self, part: Part) -> bool | None:
+        """Whether more of a part is good for a person; None where nobody knows.
 
         Parameters
         ----------
-        name : str
-            The role: 'decision', 'not_outcome' ….
+        part : {'decision', 'score', 'outcome', ''}
+            What a metric turns on.
 
         Returns
         -------
-        {0, 1} or None
-            Of the score, whether a high one is.
+        bool or None
+            Of the score, whether high ones are good.
         """
-        if name == "score":
-            return None if self.score is None else int(self.score == "high")
-        return self.outcome if "outcome" in name else self.decision
+        if part == "score":
+            return None if self.score is None else self.score == "high"
+        known = self.outcome if part == "outcome" else self.decision
+        return None if known is None else known == 1
 
 
 def describes_people(metric: Metric) -> bool:
@@ -66,7 +77,7 @@ def describes_people(metric: Metric) -> bool:
     return metric.needs == {"outcome"}
 
 
-def turns_on(metric: Metric) -> Literal["decision", "score", "outcome", ""]:
+def turns_on(metric: Metric) -> Part:
     """The part whose good side decides who is harmed by the metric; empty where none does.
 
     Examples
@@ -76,7 +87,7 @@ def turns_on(metric: Metric) -> Literal["decision", "score", "outcome", ""]:
     """
     if _hurts_by_itself(metric) or describes_people(metric) or not isinstance(metric.value, Role):
         return ""
-    return metric.value.name.removeprefix("not_") if metric.value.name in _WHERE_GOOD else ""  # type: ignore[return-value]
+    return _TURNS_ON.get(metric.value.name, "")
 
 
 def _hurts_by_itself(metric: Metric) -> bool:
@@ -109,17 +120,11 @@ def harmed_side(metric: Metric, favours: Favours) -> Direction | None:
     """
     if describes_people(metric):
         return metric.hurts if _hurts_by_itself(metric) else None
-    if not turns_on(metric):
-        return metric.hurts if _hurts_by_itself(metric) or _known(favours) else None
-    assert isinstance(metric.value, Role)
-    good = favours.speaks(metric.value.name)
-    side = _WHERE_GOOD[metric.value.name]
+    part = turns_on(metric)
+    if not part or not isinstance(metric.value, Role):
+        return metric.hurts if _hurts_by_itself(metric) or favours != Favours() else None
+    good, side = favours.speaks(part), _WHERE_GOOD[metric.value.name]
     return None if good is None else side if good else _OTHER[side]
-
-
-def _known(favours: Favours) -> bool:
-    """Whether anything is: wrong decisions and worse predictions hurt then, whatever is decided."""
-    return favours != Favours()
 
 
 def find_side(who: str, direction: str | None, metric: Metric, side: Direction | None) -> str | None:
