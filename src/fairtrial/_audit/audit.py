@@ -26,6 +26,7 @@ from fairtrial._audit.notes import data_notes, digest, provenance
 from fairtrial._audit.roles import ROLE_NAMES, Roles
 from fairtrial._audit.schema import column_list, positive_labels, split_groups
 from fairtrial._audit.source import Source
+from fairtrial._audit.totals import counted_source
 from fairtrial._errors import Fault, InputError, Note, Set, Words
 from fairtrial._metrics.metric import Metric
 from fairtrial._options import plain
@@ -73,6 +74,10 @@ class Audit(Columns):
         Column that names the person of repeated rows.
     pair : str or None, default None
         Column that names the person whose answers in different groups are compared, one row each.
+    count : str or None, default None
+        Column of how many people each row stands for, in a table of counts; no survey weights.
+    total : str or None, default None
+        Column of how many people a row is about, of whom the decision says how many, or which share.
 
     Examples
     --------
@@ -107,6 +112,8 @@ class Audit(Columns):
         weight: a.Weight = None,
         unit: a.Unit = None,
         pair: a.Pair = None,
+        count: a.Count = None,
+        total: a.Total = None,
     ) -> None:
         given = {
             name: plain(value)
@@ -130,8 +137,9 @@ class Audit(Columns):
             define=defined,
             probable=probable,
         )
-        self._hold(source, roles.checked(source.columns, given, Audit.__init__))
-        source.expression_of = partial(definition_expression, self)
+        roles = roles.checked(source.columns, given, Audit.__init__)
+        self._hold(counted_source(source, roles), roles)
+        self.source.expression_of = partial(definition_expression, self)
 
     @classmethod
     def from_arrays(
@@ -159,7 +167,7 @@ class Audit(Columns):
         features : dataframe or two-dimensional array, optional
             What models see; the columns of an array are called "0", "1", ….
         **options
-            Every other argument of `Audit`; `weight`, `unit` and `pair` are arrays here.
+            Every other argument of `Audit`; `weight`, `unit`, `pair`, `count` and `total` are arrays here.
 
         Returns
         -------
@@ -293,13 +301,11 @@ class Audit(Columns):
 
     def cuts(self) -> list[tuple[str, Self]]:
         """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision."""
-        cuts, found = self.decision_cuts(), []
-        good = self.favourable
-        for name, labels in cuts:
-            counted = {**self.positive, "decision": labels}
-            cut = self.with_roles(order=None, positive=counted, favourable_label=good)
-            found.append((name, cut))
-        return found
+        alike = partial(self.with_roles, order=None, favourable_label=self.favourable)
+        return [
+            (name, alike(positive={**self.positive, "decision": labels}))
+            for name, labels in self.decision_cuts()
+        ]
 
     def at(self, threshold: float) -> Self:
         """The same data with another threshold: the decision is 1 where the score is at or above it."""

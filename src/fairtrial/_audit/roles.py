@@ -10,6 +10,7 @@ from fairtrial._audit.schema import (
     UnknownOutcomes,
     bin_faults,
     column_fault,
+    count_faults,
     find_unlabelled,
     labels_of,
     probable_faults,
@@ -26,6 +27,8 @@ ROLE_NAMES = (
     "weight",
     "unit",
     "pair",
+    "count",
+    "total",
 )  # the arguments of Audit that name one column each
 
 
@@ -39,6 +42,8 @@ class Roles:
     weight: str | None
     unit: str | None
     pair: str | None
+    count: str | None
+    total: str | None
     threshold: float | None
     groups: tuple[str, ...]
     features: tuple[str, ...]
@@ -108,7 +113,7 @@ class Roles:
         Parameters
         ----------
         name : str
-            'outcome', 'decision', 'score', 'weight', 'unit' or 'pair'.
+            'outcome', 'decision', 'score', 'weight', 'unit', 'pair', 'count' or 'total'.
 
         Returns
         -------
@@ -146,6 +151,8 @@ class Roles:
             "weight": self.weight,
             "unit": self.unit,
             "pair": self.pair,
+            "count": self.count,
+            "total": self.total,
             "missing": None if self.missing == "error" else self.missing,
         }
         return [(name, str(text)) for name, text in parts.items() if text]
@@ -211,6 +218,7 @@ class Roles:
             for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
                 yield Fault(argument, f"names {name!r} twice", cure="name it once")
         yield from self._leaking_faults()
+        yield from count_faults(self.columns, (*self.groups, *self.features), self.positive)
         yield from self._threshold_faults()
         for key in self.positive:
             if key not in ("decision", "outcome"):
