@@ -139,3 +139,11 @@ Pair = Annotated[
     str | None,
     Option("Column that names the person whose answers in different groups are compared, one row each."),
 ]
+Count = Annotated[
+    str | None,
+    Option("Column of how many people each row stands for, in a table of counts; no survey weights."),
+]
+Total = Annotated[
+    str | None,
+    Option("Column of how many people a row is about, of whom the decision says how many, or which share."),
+]

@@ -62,7 +62,7 @@ def count_cells(
     check_asked(who, columns, by, metrics, roles)
     query = Query(columns, who, complete=complete)
     query.ask(by, metrics, roles, unknown=unknown)
-    alone = columns.unit is None and columns.roles.drawn_by is None and columns.source.counted is None
+    alone = columns.unit is None and columns.roles.drawn_by is None
     if weights and columns.weight is not None and alone:
         query.weights()
     table = query.grouped()
@@ -250,7 +250,7 @@ def features_frame(columns: Columns, features: Sequence[str] | None, who: str) -
 
     chosen = _chosen(columns, who, features)
     expressions = [columns.attribute_expression(name).alias(name) for name in chosen]
-    frame = columns.lazy(chosen, complete=columns.roles.needed, in_order=True).select(*expressions)
+    frame = columns.lazy(chosen, complete=columns.roles.needed, in_order=True, each=True).select(*expressions)
     return frame_for_estimators(pa.table(columns.drawn(collect(frame))), columns.frame)
 
 

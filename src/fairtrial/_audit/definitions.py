@@ -102,7 +102,7 @@ def _mask(source: Source, data: object, name: str, definition: object) -> Any:
         required = "is a Series whose index is not that of the data"
         cure = "give it the data's index, or turn it into an array with to_numpy()"
         raise InputError("Audit", Fault("define", required, subject=subject, cure=cure))
-    return _told(subject, np.asarray(mask), source.count_rows())
+    return _told(subject, np.asarray(mask), source.count_lines())
 
 
 def _told(subject: str, values: Any, rows: int) -> Any:

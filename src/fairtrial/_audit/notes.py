@@ -9,6 +9,7 @@ from typing import Any
 
 from fairtrial._audit.cells import Cells, Rows, digest_of
 from fairtrial._audit.columns import Columns
+from fairtrial._audit.counted_people import whole_numbers
 from fairtrial._audit.definitions import definition_words, recorded_definition
 from fairtrial._audit.direction import direction_note
 from fairtrial._audit.role_expressions import constant_note
@@ -19,15 +20,20 @@ from fairtrial._errors import FairtrialWarning, Note
 def data_notes(columns: Columns, *, complete: bool) -> tuple[Note, ...]:
     """Assumptions, and what was left out; `complete` where only rows without any missing value were used."""
     notes: list[Note] = []
+    counted = columns.count or columns.total
     if columns.pair is not None:
         text = "People are taken as independent of each other; each person's answers are compared with one another."
         notes.append(Note("independent-pairs", text))
-    elif columns.unit is None:
+    elif columns.unit is None and counted is None:
         text = "Rows are taken as independent people; a unit names repeated ones."
         notes.append(Note("independent-rows", text))
-    else:
+    elif columns.unit is not None:
         text = "Units are taken as independent of each other; the rows of one unit need not be."
         notes.append(Note("independent-units", text))
+    if counted is not None:
+        notes.append(_counted_note(columns, counted))
+    elif columns.weight is not None:
+        notes += _question_of_weights(columns)
     if columns.has("decision") or columns.has("score"):
         notes.append(Note("not-fitted-here", "The model is taken as not fitted on these rows."))
     constant = constant_note(columns)
@@ -55,6 +61,30 @@ def data_notes(columns: Columns, *, complete: bool) -> tuple[Note, ...]:
         text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
         notes.append(Note("dropped-missing", text, dropped))
     return tuple(notes)
+
+
+def _counted_note(columns: Columns, counted: str) -> Note:
+    """How many people the rows stand for."""
+    people, lines = columns.count_rows(), columns.source.count_lines()
+    text = f"{counted!r} says how many people each row stands for: {people:,} people in {lines:,} rows"
+    read = columns.source.found.get(("totals",))
+    text += "" if read is None else f"; {read}"
+    alone = "" if columns.unit is not None else " We treat each of them as a different person."
+    return Note("counted-people", f"{text}.{alone}")
+
+
+def _question_of_weights(columns: Columns) -> list[Note]:
+    """Whole weights of few rows are most often the people of a table of counts."""
+    rows, name = columns.count_rows(), str(columns.weight)
+    found = columns.source.once(("whole weights", name), lambda: whole_numbers(columns.source, name, rows))
+    if found is None:
+        return []
+    low, high, people = found
+    text = (
+        f"Weight {name!r} holds whole numbers from {low:,.0f} to {high:,.0f}. If each row stands for that many people, "
+        f"make it the count instead: then {people:,.0f} people are compared, not {rows:,} rows."
+    )
+    return [Note("weight-or-count", text)]
 
 
 def digest(columns: Columns) -> str:

@@ -10,6 +10,7 @@ from fairtrial._audit.schema import (
     UnknownOutcomes,
     bin_faults,
     column_fault,
+    count_faults,
     find_unlabelled,
     labels_of,
     probable_faults,
@@ -29,6 +30,8 @@ ROLE_NAMES = (
     "weight",
     "unit",
     "pair",
+    "count",
+    "total",
 )  # the arguments of Audit that name one column each
 OWN_NAMES = (
     "threshold",
@@ -49,6 +52,8 @@ class Roles:
     weight: str | None
     unit: str | None
     pair: str | None
+    count: str | None
+    total: str | None
     threshold: float | None
     groups: tuple[str, ...]
     features: tuple[str, ...]
@@ -123,7 +128,7 @@ class Roles:
         Parameters
         ----------
         name : str
-            'outcome', 'decision', 'score', 'weight', 'unit' or 'pair'.
+            'outcome', 'decision', 'score', 'weight', 'unit', 'pair', 'count' or 'total'.
 
         Returns
         -------
@@ -167,6 +172,8 @@ class Roles:
             "weight": self.weight,
             "unit": self.unit,
             "pair": self.pair,
+            "count": self.count,
+            "total": self.total,
             "missing": None if self.missing == "error" else self.missing,
         }
         return [(name, str(text)) for name, text in parts.items() if text]
@@ -232,6 +239,7 @@ class Roles:
             for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
                 yield Fault(argument, f"names {name!r} twice", cure="name it once")
         yield from self._leaking_faults()
+        yield from count_faults(self.columns, (*self.groups, *self.features), self.positive)
         yield from self._threshold_faults()
         for key in self.positive:
             if key not in ("decision", "outcome"):

@@ -80,6 +80,33 @@ def is_number(value: object) -> bool:
         return False
 
 
+def count_faults(
+    roles: Mapping[str, str], others: Sequence[str], positive: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """What is wrong with a column that says how many people a row stands for; `others` are groups and features."""
+    counting = {role: roles[role] for role in ("count", "total") if role in roles}
+    for role, name in counting.items():
+        played = [other for other, column in roles.items() if column == name and other not in counting]
+        if played or name in others:
+            other = played[0] if played else "a group or a feature"
+            yield Fault(role, f"names {name!r}, which is also {other}", cure="keep it as one of the two")
+        if "pair" in roles:
+            cure = "leave one of them out: of a pair, each row is one person's answer"
+            yield Fault(role, "is not for pairs", subject=f"{role} {name!r}", cure=cure)
+    if len(counting) > 1:
+        keep = Words("keep {} where another column says how many of them were chosen", Named("total"))
+        yield Fault(
+            "total", "both say how many people a row stands for", cure=keep, subject="'count' and 'total'"
+        )
+    counted = [role for role in ("decision", "outcome") if role in roles]
+    if "total" in roles and len(counted) != 1:
+        which = Words("name the column of how many were chosen, or of their share, with {}", Set("decision"))
+        required = "needs one column that counts some of the people: decision or outcome"
+        yield Fault("total", required, cure=which)
+    elif "total" in roles and counted[0] in positive:
+        yield Fault("positive", f"is not needed: the {counted[0]} counts people", cure="leave it out")
+
+
 Probable = dict[str, dict[str, str]]
 FORM = {"race": {"White": "p_white", "Black": "p_black"}}  # an example
 MOST_EDGES = 200  # each is a condition inside the last one's, and engines nest no thousands of them
