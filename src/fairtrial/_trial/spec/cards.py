@@ -11,16 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial._trial.spec import name_words as words
+from fairtrial._trial.spec.attributes import comparable
 from fairtrial._trial.spec.guess import (
     Guess,
     binary_columns,
-    comparable,
     compared_columns,
     numbers,
     speaks_for_a_role,
 )
 from fairtrial._trial.spec.name_words import good_for_a_person, positive_label
-from fairtrial._trial.spec.profile import Family, Profile, families
+from fairtrial._trial.spec.one_hot import Family, families
+from fairtrial._trial.spec.profile import Profile
 
 UNKNOWN = "I don't know"
 NO_COLUMN = "no column"
@@ -211,7 +212,7 @@ def _role_reason(found: Guess, role: str) -> str:
         return "no name says so"
     if role in found.remarks:
         return found.remarks[role]
-    said = words.rank(name, words.ROLES[role]) is not None
+    said = words.role_rank(name, role) is not None
     return "its name says so" if said else "as you said"
 
 
