@@ -64,6 +64,8 @@ class Audit(Columns):
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
+    merge : dict or None, default None
+        Labels of a column that mean the same, such as 'sex: M=m|Male, F=f|Female'.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
     unlabelled : {'bounds'} or dict or None, default None
@@ -103,6 +105,7 @@ class Audit(Columns):
         order: a.Order = None,
         favourable: a.Favourable = None,
         bins: a.Bins = None,
+        merge: a.Merge = None,
         missing: a.Missing = "error",
         unlabelled: a.Unlabelled = None,
         weight: a.Weight = None,
@@ -128,6 +131,7 @@ class Audit(Columns):
             positive=positive_labels(positive),
             favourable_label=given["favourable"],
             bins=dict(bins or {}),
+            merge=merge or {},
             define=defined,
             probable=probable,
         )

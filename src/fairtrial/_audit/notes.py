@@ -40,11 +40,15 @@ def data_notes(columns: Columns, *, complete: bool) -> tuple[Note, ...]:
     if columns.define:
         said = "; ".join(f"{name}: {definition_words(part)}" for name, part in columns.define.items())
         notes.append(Note("defined-groups", f"Groups defined for this audit: {said}."))
+    for name, merged in columns.roles.merge.items():
+        notes.append(
+            Note("merged-labels", f"Labels of {name!r} that mean the same: {_merged_words(merged)}.")
+        )
     for name, labels in columns.source.alike.items():
         if labels:
             shown = ", ".join(repr(label) for label in labels[:6])
             text = f"{name!r} has the labels {shown}, which differ only by case or blanks: if they mean the same, "
-            note = Note("alike-labels", text + "write them alike in the data.")
+            note = Note("alike-labels", text + "say so with `merge`.")
             notes.append(note)
             warnings.warn(note.text, FairtrialWarning, stacklevel=4)
     dropped, total = columns.count_dropped() if complete else (0, 0)
@@ -52,6 +56,17 @@ def data_notes(columns: Columns, *, complete: bool) -> tuple[Note, ...]:
         text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
         notes.append(Note("dropped-missing", text, dropped))
     return tuple(notes)
+
+
+def _merged_words(merged: Mapping[str, str]) -> str:
+    """'m' and 'Male' count as 'M'."""
+    said = []
+    for label in dict.fromkeys(merged.values()):
+        same = [repr(other) for other, stands in merged.items() if stands == label and other != label]
+        if same:
+            listed = f"{', '.join(same[:-1])} and {same[-1]} count" if len(same) > 1 else f"{same[0]} counts"
+            said.append(f"{listed} as {label!r}")
+    return "; ".join(said) or "none"
 
 
 def digest(columns: Columns) -> str:
@@ -74,6 +89,8 @@ def provenance(columns: Columns, data: Cells | Rows | None, facts: Mapping[str, 
         about["unlabelled"] = columns.unlabelled.to_dict()
     if columns.order is not None:
         about["order"] = list(columns.order)
+    if columns.roles.merge:
+        about["merge"] = {name: dict(merged) for name, merged in columns.roles.merge.items()}
     if columns.define:
         about["define"] = {name: recorded_definition(part) for name, part in columns.define.items()}
     return {**about, "favourable": columns.favourable, **facts}

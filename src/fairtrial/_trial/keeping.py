@@ -44,7 +44,7 @@ def identity_of(
 
 def _groups(audit: Audit) -> list[Any]:
     """What the groups are: those of a publication are others than the owner's."""
-    return [audit.groups, audit.roles.joined, audit.bins]
+    return [audit.groups, audit.roles.merge, audit.roles.joined, audit.bins]
 
 
 def mentioned(said: Sequence[Any], columns: Sequence[str]) -> list[str]:
