@@ -47,6 +47,19 @@ def definition(text: str) -> tuple[str, dict[str, Any]]:
 _RANGES = {">=": "least", "<=": "most", ">": "above", "<": "below"}
 
 
+def merging(text: str) -> tuple[str, dict[str, list[str]]]:
+    """A text of the command line: a column, and labels of it that mean the same; blanks belong to a label.
+
+    >>> merging("sex: M=m|Male, F=f")
+    ('sex', {'M': ['m', 'Male'], 'F': ['f']})
+    """
+    name, _, rest = text.partition(":")
+    found = [part.partition("=") for part in rest.split(",")]
+    if not name.strip() or not all(label.strip() and same for label, _, same in found):
+        raise ValueError("'sex: M=m|Male, F=f|Female'")
+    return name.strip(), {label.strip(): same.split("|") for label, _, same in found}
+
+
 def plain_label(text: str) -> str:
     """A text of the command line, as it is."""
     return text
@@ -120,6 +133,12 @@ Bins = Annotated[
         "Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.",
         form=options.cuts,
         many=True,
+    ),
+]
+Merge = Annotated[
+    Mapping[str, Any] | None,
+    Option(
+        "Labels of a column that mean the same, such as 'sex: M=m|Male, F=f|Female'.", form=merging, many=True
     ),
 ]
 Missing = Annotated[

@@ -68,6 +68,8 @@ class Audit(Columns):
         The scores that are good for a person; without it no score harms anybody.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
+    merge : dict or None, default None
+        Labels of a column that mean the same, such as 'sex: M=m|Male, F=f|Female'.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
     unlabelled : {'bounds'} or dict or None, default None
@@ -112,6 +114,7 @@ class Audit(Columns):
         favourable: a.Favourable = None,
         score_favours: a.ScoreFavours = None,
         bins: a.Bins = None,
+        merge: a.Merge = None,
         missing: a.Missing = "error",
         unlabelled: a.Unlabelled = None,
         weight: a.Weight = None,
@@ -135,6 +138,7 @@ class Audit(Columns):
             positive=positive_labels(positive),
             favourable_label=given["favourable"],
             bins=dict(bins or {}),
+            merge=merge or {},
             define=defined,
             probable=probable,
         )

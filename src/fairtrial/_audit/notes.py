@@ -49,11 +49,15 @@ def data_notes(columns: Columns, *, complete: bool) -> tuple[Note, ...]:
     if columns.define:
         said = "; ".join(f"{name}: {definition_words(part)}" for name, part in columns.define.items())
         notes.append(Note("defined-groups", f"Groups defined for this audit: {said}."))
+    for name, merged in columns.roles.merge.items():
+        notes.append(
+            Note("merged-labels", f"Labels of {name!r} that mean the same: {_merged_words(merged)}.")
+        )
     for name, labels in columns.source.alike.items():
         if labels:
             shown = ", ".join(repr(label) for label in labels[:6])
             text = f"{name!r} has the labels {shown}, which differ only by case or blanks: if they mean the same, "
-            note = Note("alike-labels", text + "write them alike in the data.")
+            note = Note("alike-labels", text + "say so with `merge`.")
             notes.append(note)
             warnings.warn(note.text, FairtrialWarning, stacklevel=4)
     dropped, total = columns.count_dropped() if complete else (0, 0)
@@ -87,6 +91,17 @@ def _question_of_weights(columns: Columns) -> list[Note]:
     return [Note("weight-or-count", text)]
 
 
+def _merged_words(merged: Mapping[str, str]) -> str:
+    """'m' and 'Male' count as 'M'."""
+    said = []
+    for label in dict.fromkeys(merged.values()):
+        same = [repr(other) for other, stands in merged.items() if stands == label and other != label]
+        if same:
+            listed = f"{', '.join(same[:-1])} and {same[-1]} count" if len(same) > 1 else f"{same[0]} counts"
+            said.append(f"{listed} as {label!r}")
+    return "; ".join(said) or "none"
+
+
 def digest(columns: Columns) -> str:
     """A fingerprint of every value of the columns that the audit names."""
     return columns.fingerprint([name for name in columns.bins if name in columns.source.columns]).content
@@ -107,6 +122,8 @@ def provenance(columns: Columns, data: Cells | Rows | None, facts: Mapping[str, 
         about["unlabelled"] = columns.unlabelled.to_dict()
     if columns.order is not None:
         about["order"] = list(columns.order)
+    if columns.roles.merge:
+        about["merge"] = {name: dict(merged) for name, merged in columns.roles.merge.items()}
     if columns.define:
         about["define"] = {name: recorded_definition(part) for name, part in columns.define.items()}
     if columns.roles.score_favours is not None:

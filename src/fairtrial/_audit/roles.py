@@ -13,6 +13,8 @@ from fairtrial._audit.schema import (
     count_faults,
     find_unlabelled,
     labels_of,
+    merge_faults,
+    merged_labels,
     probable_faults,
     unlabelled_faults,
 )
@@ -61,6 +63,9 @@ class Roles:
     favourable_label: object
     score_favours: High | None
     bins: dict[str, Any]
+    merge: Mapping[
+        str, Mapping[str, Any]
+    ]  # labels that mean the same; of each, once checked, the one it counts as
     missing: str
     unlabelled: UnknownOutcomes | None
     define: dict[str, Any]
@@ -96,6 +101,7 @@ class Roles:
                 name: label for name, label in self.positive.items() if getattr(self, name) is not None
             },
             unlabelled=find_unlabelled(self.unlabelled),
+            merge=merged_labels(self.merge),
             order=None if self.order is None else tuple(canonical(label) for label in labels_of(self.order)),
         )
 
@@ -149,6 +155,11 @@ class Roles:
     def counted(self, name: str) -> list[str]:
         """The labels of a binary role that count as 1, as canonical texts; none where nobody said which."""
         return [canonical(label) for label in labels_of(self.positive[name])] if name in self.positive else []
+
+    def label(self, name: str, text: str) -> str:
+        """The label that a column's label counts as: merged with those that mean the same, joined to be published."""
+        text = self.merge.get(name, {}).get(text, text)
+        return self.joined.get(name, {}).get(text, text)
 
     def role_columns(self, name: str) -> list[str]:
         """The columns that a role is read from."""
@@ -258,6 +269,7 @@ class Roles:
         yield from self._direction_faults()
         for name, cut in self.bins.items():
             yield from bin_faults(name, cut)
+        yield from merge_faults(self.merge, known, {*self.groups, *self.features}, set(self.bins))
         yield from self._partly_faults(known)
         yield from unlabelled_faults(self.unlabelled, self.outcome, known)
 
