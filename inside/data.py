@@ -3,6 +3,7 @@
 from fairtrial._audit import columns as columns
 from fairtrial._audit import spark_units as spark_units
 from fairtrial._audit.arguments import definition as definition
+from fairtrial._audit.arguments import merging as merging
 from fairtrial._audit.cells import Cells as Cells
 from fairtrial._audit.cells import Coded as Coded
 from fairtrial._audit.cells import LeftOut as LeftOut

@@ -27,6 +27,7 @@ from fairtrial._audit.role_expressions import decision_is_real
 from fairtrial._audit.roles import OWN_NAMES, ROLE_NAMES, Roles
 from fairtrial._audit.schema import column_list, positive_labels, split_groups
 from fairtrial._audit.source import Source
+from fairtrial._audit.totals import counted_source
 from fairtrial._errors import Fault, InputError, Note, Set, Words
 from fairtrial._metrics.metric import Metric
 from fairtrial._options import plain
@@ -67,6 +68,8 @@ class Audit(Columns):
         The scores that are good for a person; without it no score harms anybody.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
+    merge : dict or None, default None
+        Labels of a column that mean the same, such as 'sex: M=m|Male, F=f|Female'.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
     unlabelled : {'bounds'} or dict or None, default None
@@ -77,6 +80,10 @@ class Audit(Columns):
         Column that names the person of repeated rows.
     pair : str or None, default None
         Column that names the person whose answers in different groups are compared, one row each.
+    count : str or None, default None
+        Column of how many people each row stands for, in a table of counts; no survey weights.
+    total : str or None, default None
+        Column of how many people a row is about, of whom the decision says how many, or which share.
 
     Examples
     --------
@@ -107,11 +114,14 @@ class Audit(Columns):
         favourable: a.Favourable = None,
         score_favours: a.ScoreFavours = None,
         bins: a.Bins = None,
+        merge: a.Merge = None,
         missing: a.Missing = "error",
         unlabelled: a.Unlabelled = None,
         weight: a.Weight = None,
         unit: a.Unit = None,
         pair: a.Pair = None,
+        count: a.Count = None,
+        total: a.Total = None,
     ) -> None:
         given = {name: plain(value) for name, value in locals().items() if name not in NOT_ROLES}
         given["define"] = None  # looked at by itself: a mask is no number
@@ -128,11 +138,13 @@ class Audit(Columns):
             positive=positive_labels(positive),
             favourable_label=given["favourable"],
             bins=dict(bins or {}),
+            merge=merge or {},
             define=defined,
             probable=probable,
         )
-        self._hold(source, roles.checked(source.columns, given, Audit.__init__))
-        source.expression_of = partial(definition_expression, self)
+        roles = roles.checked(source.columns, given, Audit.__init__)
+        self._hold(counted_source(source, roles), roles)
+        self.source.expression_of = partial(definition_expression, self)
 
     @classmethod
     def from_arrays(
@@ -160,7 +172,7 @@ class Audit(Columns):
         features : dataframe or two-dimensional array, optional
             What models see; the columns of an array are called "0", "1", ….
         **options
-            Every other argument of `Audit`; `weight`, `unit` and `pair` are arrays here.
+            Every other argument of `Audit`; `weight`, `unit`, `pair`, `count` and `total` are arrays here.
 
         Returns
         -------
@@ -300,11 +312,10 @@ class Audit(Columns):
 
     def cuts(self) -> list[tuple[str, Self]]:
         """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision."""
-        good = self.favourable
-        decided = [(name, {**self.positive, "decision": labels}) for name, labels in self.decision_cuts()]
+        alike = partial(self.with_roles, order=None, favourable_label=self.favourable)
         return [
-            (name, self.with_roles(order=None, positive=counted, favourable_label=good))
-            for name, counted in decided
+            (name, alike(positive={**self.positive, "decision": labels}))
+            for name, labels in self.decision_cuts()
         ]
 
     def at(self, threshold: float) -> Self:

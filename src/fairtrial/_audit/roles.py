@@ -10,8 +10,11 @@ from fairtrial._audit.schema import (
     UnknownOutcomes,
     bin_faults,
     column_fault,
+    count_faults,
     find_unlabelled,
     labels_of,
+    merge_faults,
+    merged_labels,
     probable_faults,
     unlabelled_faults,
 )
@@ -29,6 +32,8 @@ ROLE_NAMES = (
     "weight",
     "unit",
     "pair",
+    "count",
+    "total",
 )  # the arguments of Audit that name one column each
 OWN_NAMES = (
     "threshold",
@@ -49,6 +54,8 @@ class Roles:
     weight: str | None
     unit: str | None
     pair: str | None
+    count: str | None
+    total: str | None
     threshold: float | None
     groups: tuple[str, ...]
     features: tuple[str, ...]
@@ -56,6 +63,9 @@ class Roles:
     favourable_label: object
     score_favours: High | None
     bins: dict[str, Any]
+    merge: Mapping[
+        str, Mapping[str, Any]
+    ]  # labels that mean the same; of each, once checked, the one it counts as
     missing: str
     unlabelled: UnknownOutcomes | None
     define: dict[str, Any]
@@ -91,6 +101,7 @@ class Roles:
                 name: label for name, label in self.positive.items() if getattr(self, name) is not None
             },
             unlabelled=find_unlabelled(self.unlabelled),
+            merge=merged_labels(self.merge),
             order=None if self.order is None else tuple(canonical(label) for label in labels_of(self.order)),
         )
 
@@ -123,7 +134,7 @@ class Roles:
         Parameters
         ----------
         name : str
-            'outcome', 'decision', 'score', 'weight', 'unit' or 'pair'.
+            'outcome', 'decision', 'score', 'weight', 'unit', 'pair', 'count' or 'total'.
 
         Returns
         -------
@@ -144,6 +155,11 @@ class Roles:
     def counted(self, name: str) -> list[str]:
         """The labels of a binary role that count as 1, as canonical texts; none where nobody said which."""
         return [canonical(label) for label in labels_of(self.positive[name])] if name in self.positive else []
+
+    def label(self, name: str, text: str) -> str:
+        """The label that a column's label counts as: merged with those that mean the same, joined to be published."""
+        text = self.merge.get(name, {}).get(text, text)
+        return self.joined.get(name, {}).get(text, text)
 
     def role_columns(self, name: str) -> list[str]:
         """The columns that a role is read from."""
@@ -167,6 +183,8 @@ class Roles:
             "weight": self.weight,
             "unit": self.unit,
             "pair": self.pair,
+            "count": self.count,
+            "total": self.total,
             "missing": None if self.missing == "error" else self.missing,
         }
         return [(name, str(text)) for name, text in parts.items() if text]
@@ -232,6 +250,7 @@ class Roles:
             for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
                 yield Fault(argument, f"names {name!r} twice", cure="name it once")
         yield from self._leaking_faults()
+        yield from count_faults(self.columns, (*self.groups, *self.features), self.positive)
         yield from self._threshold_faults()
         for key in self.positive:
             if key not in ("decision", "outcome"):
@@ -250,6 +269,7 @@ class Roles:
         yield from self._direction_faults()
         for name, cut in self.bins.items():
             yield from bin_faults(name, cut)
+        yield from merge_faults(self.merge, known, {*self.groups, *self.features}, set(self.bins))
         yield from self._partly_faults(known)
         yield from unlabelled_faults(self.unlabelled, self.outcome, known)
 

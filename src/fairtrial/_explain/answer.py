@@ -129,7 +129,7 @@ def _solve(audit: Audit, request: ExplainRequest) -> Explanation:
     """Both stages on the decisions of every coalition."""
     explained = _read(audit, request)
     plan = plan_coalitions(request.allocation, len(explained.players), request.budget, request.seed)
-    game = make_game(request, explained, plan, coalition_outputs(request, audit, explained, plan.masks))
+    game = make_game(request, explained, plan, *coalition_outputs(request, audit, explained, plan.masks))
     by_text = ", ".join(by_attributes(WHO, audit, request.by))
     first = first_stage(game, request.gaps, audited_groups(audit, request, explained, game.pairs))
     return Explanation(
@@ -157,6 +157,7 @@ def _objects(explanation: Explanation) -> dict[str, Any]:
     """What a comparison with another explanation of this session needs."""
     return {
         "found": explanation.second.found,
+        "background": explanation.second.background,
         "rows": explanation.explained.test,
         "stratum": counted_strata(explanation.game),
         "pairs": explanation.pair_labels,
