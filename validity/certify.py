@@ -41,6 +41,7 @@ from validity.gap_cover import CELLS as COVER
 from validity.gap_criteria import CELLS as CRITERIA
 from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
+from validity.gap_levels import CERTIFY as LEVELS
 from validity.gap_means import CELLS as MEANS
 from validity.gap_models import CELLS as MODELS
 from validity.gap_pairs import CELLS as PAIRS
@@ -342,6 +343,7 @@ CELLS: list[Cell] = [
     *MEANS,
     *MODELS,
     *WITHIN,
+    *LEVELS,
     *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
     *printed("certify"),

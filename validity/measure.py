@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from inside.direct_calls import gap_limits, gap_p, ratio_interval
 from inside.inference import PartCounts, RateMethod, rate_interval
 from validity.board import Cell, Claim
+from validity.gap_levels import MEASURE as LEVELS
 from validity.measure_arrays import CELLS as ARRAYS
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
 from validity.measure_labels import CELLS as LABELS
@@ -234,6 +235,7 @@ CELLS = [
         partial(weighted_overall_rejections, draw=_SURVEY),
         claim="size",
     ),
+    *LEVELS,
     *MEANS,
     *ARRAYS,
     *P_VALUES,

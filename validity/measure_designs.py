@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inside.inference import Comparison, LinearGaps, UnitSums
+from inside.inference import Comparison, LinearGaps, Scale, UnitSums
 
 Errors = NDArray[np.float64]
 Random = np.random.Generator
@@ -23,12 +23,14 @@ def linear(
     *,
     known: float | None = None,
     everyone: bool = False,
+    scale: Scale = "difference",
 ) -> LinearGaps:
     """The gap of the people inside to the others, to everyone, or to a known number, as the package infers it."""
     sums = UnitSums.of_rows(person, np.where(inside, 0, 1), weight, values, 2)
     group = np.array([[True, False]])
     reference = np.array([[everyone, True]]) if known is None else np.zeros((1, 2), dtype=bool)
-    return LinearGaps(sums, Comparison(group, reference, None if known is None else np.array([known])))
+    known_rate = None if known is None else np.array([known])
+    return LinearGaps(sums, Comparison(group, reference, known_rate), scale)
 
 
 def survey(random: Random, *, n1: int, n2: int, rate: float, spread: float) -> Any:

@@ -63,6 +63,11 @@ class RowPowers:
         """One line per finest group."""
         return np.moveaxis(self.table, 0, 1).reshape(self.sums.atoms, -1)
 
+    def by_event(self, member: Membership) -> Floats:
+        """Sums of w^k, k up to 3, of every group's rows without the event and with it."""
+        powers = (member @ self.flat).reshape(len(member), len(self.table), -1)[..., :4]
+        return np.stack([powers[:, 0] - powers[:, 1], powers[:, 1]], axis=1)
+
     def side(self, member: Membership) -> RowSide:
         """The numbers of every group."""
         powers = np.moveaxis((member @ self.flat).reshape(len(member), len(self.table), -1), 1, 0)

@@ -12,9 +12,15 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.evidence.atoms import Comparison, as_matrix
 from fairtrial._inference.evidence.row_powers import RowPowers
-from fairtrial._inference.evidence.unit_sums import UnitSums, UnitTotals, degrees_of_freedom
+from fairtrial._inference.evidence.unit_sums import (
+    UnitSums,
+    UnitTotals,
+    degrees_of_freedom,
+    df_of_uneven_units,
+)
+from fairtrial._inference.laws.added_unit import NONE_MISSING, UnitLines
 from fairtrial._inference.laws.gaps import (
     LOGARITHM_ENDS,
     SMALLEST_P,
@@ -25,7 +31,8 @@ from fairtrial._inference.laws.gaps import (
     nobody,
     quadratic_form,
 )
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.laws.pooled_weights import PooledWeights, as_student
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.two_rates import Null, TwoRates, at_null, estimate_and_error, score_roots
 from fairtrial._inference.ways import Scale
 
@@ -40,9 +47,11 @@ class LinearLaw(SearchedGaps):
     """The gap of two weighted rates, or means, with their covariance: arrays of shape (2, groups) and (3, groups)."""
 
     def __init__(
-        self, mean: Floats, size: Floats, covariance: Floats, df: Floats, scale: Scale, *, binary: bool
-    ) -> None:
-        self.mean, self.size, self.variances = mean, size, covariance
+        self, mean: Floats, size: Floats, covariance: Floats, df: Floats, scale: Scale, *, binary: bool,
+        pooled: PooledWeights | None = None,
+    ) -> None:  # fmt: skip
+        """`pooled` are the weights of rows that are units of their own."""
+        self.mean, self.size, self.variances, self.pooled = mean, size, covariance, pooled
         self.scale, self.binary = scale, binary
         gap = mean[0] - mean[1]
         if scale == "ratio":
@@ -87,17 +96,23 @@ class LinearLaw(SearchedGaps):
             with np.errstate(divide="ignore", invalid="ignore"):
                 root = np.where(distance == 0, 0.0, distance / np.sqrt(self._variance(slope)))
             return root, root
-        score, skewed = score_roots(at_null(self._table(slope), value, self.scale))
-        return np.minimum(score, skewed), np.maximum(score, skewed)
+        found = [*score_roots(at_null(self._table(slope), value, self.scale))]
+        if self.pooled is not None:
+            both = (as_student(root, self.df) for root in self.pooled.roots(value, self.scale))
+            found += [np.where(np.isfinite(root), root, found[0]) for root in both]
+        return np.min(found, axis=0), np.max(found, axis=0)
 
 
 class LinearKnownLaw(SearchedGaps):
     """One weighted rate, or mean, against a known number: the gap is its difference to it, or its ratio."""
 
     def __init__(
-        self, mean: Floats, size: Floats, variance: Floats, df: Floats, target: Floats, scale: Scale, *, binary: bool
+        self, mean: Floats, size: Floats, variance: Floats, df: Floats, target: Floats, scale: Scale, *, binary: bool,
+        units: tuple[UnitLines, UnitLines] | None = None,
     ) -> None:  # fmt: skip
+        """`units` with the event and without it, where they are known one by one."""
         self.mean, self.target, self.scale, self.binary = mean, target, scale, binary
+        self.units = units
         with np.errstate(divide="ignore", invalid="ignore"):
             plain = mean * (1.0 - mean) / size
             effect = np.where((variance > 0) & (plain > 0), variance / plain, 1.0) if binary else 1.0
@@ -109,7 +124,15 @@ class LinearKnownLaw(SearchedGaps):
         error = np.sqrt(spread)
         far = 1e6 * error
         ends = (np.zeros(df.shape), np.ones(df.shape)) if binary else (mean - far, mean + far)
-        super().__init__(mean, error, ends, df=df)
+        few = None if units is None else np.minimum(units[0].showing, units[1].showing) < NONE_MISSING
+        super().__init__(mean, error, ends, few, df=df)
+
+    def exact_tail(self, point: Floats, chosen: Bools, *, above: bool) -> Floats:
+        """With one more unit: of those without the event where the rate may be lower than it seems."""
+        assert self.units is not None
+        rate = np.clip(point, 0.0, 1.0)
+        groups = np.flatnonzero(chosen)
+        return self.units[1].tail(1.0 - rate, groups) if above else self.units[0].tail(rate, groups)
 
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
         distance = self.mean - point
@@ -143,6 +166,8 @@ class LinearGaps(DerivedGaps):
         self.size = np.ones((2, groups))
         # the variances of both means and their covariance, and the variance of their difference
         self.variances, self.spread, self.df = np.zeros((3, groups)), np.zeros(groups), np.ones(groups)
+        self.pooled: PooledWeights | None = None
+        self.uneven = np.ones(groups)  # of the degrees of freedom, what units of uneven size leave
         apart = self.known is not None or not np.any(comparison.parts[0] @ np.ones(sums.atoms))
         if sums.alone and apart:
             self._all_at_once()
@@ -187,6 +212,8 @@ class LinearGaps(DerivedGaps):
             (comparison.member,) if self.known is not None else (comparison.member, comparison.reference)
         )
         sides = [powers.side(member) for member in members]
+        if self.binary and self.known is None:
+            self.pooled = PooledWeights(np.stack([powers.by_event(member) for member in members]))
         for place, side in enumerate(sides):
             self.weight[place], self.units[place], self.mean[place] = (
                 side.everyone,
@@ -217,7 +244,9 @@ class LinearGaps(DerivedGaps):
             self.variances[1:, index] = first.sum(other**2), first.sum(influence * other)
             influence = influence - other
         self.spread[index] = first.sum(influence**2)
-        self.df[index] = degrees_of_freedom(first, second, shared)
+        rows = degrees_of_freedom(first, second, shared)
+        self.df[index] = min(rows, df_of_uneven_units(first, second, shared, binary=self.binary))
+        self.uneven[index] = self.df[index] / rows
 
     def _why_not(self, index: int) -> str | None:
         sides = slice(1 if self.known is not None else 2)
@@ -237,9 +266,18 @@ class LinearGaps(DerivedGaps):
     def _law(self, known: Floats | None) -> SearchedGaps:
         if known is not None:
             return LinearKnownLaw(
-                self.mean[0], self.size[0], self.variances[0], self.df, known, self.scale, binary=self.binary
-            )
-        return LinearLaw(self.mean, self.size, self.variances, self.df, self.scale, binary=self.binary)
+                self.mean[0], self.size[0], self.variances[0], self.df, known, self.scale, binary=self.binary,
+                units=self._units(),
+            )  # fmt: skip
+        return LinearLaw(
+            self.mean, self.size, self.variances, self.df, self.scale, binary=self.binary, pooled=self.pooled
+        )
+
+    def _units(self) -> tuple[UnitLines, UnitLines] | None:
+        """The units of every group for the law of its own rate."""
+        if not self.binary:
+            return None
+        return UnitLines.both(self.sums, as_matrix(self.comparison.member))
 
     def _estimates(self, known: Floats | None) -> Floats:
         target = self.mean[1] if known is None else known

@@ -68,6 +68,7 @@ class LinearStrataGaps(DerivedGaps):
         self.x = np.stack([w2 / everyone, -w1 / everyone], axis=2) * there
         self.compared = (w1 * self.there).sum(axis=1) / np.maximum(w1.sum(axis=1), 1e-300)
         self.variances, self.df = self._variances()
+        self.df = np.maximum(self.df * unadjusted.uneven, np.minimum(self.df, 1.0))
         self.reason = [self._why_not(index) for index in range(gap.size)]
         sizes = np.where(there, self.w**2 / np.where(square > 0, square, 1.0), 0.0)
         self.inner = self._law(sizes)
