@@ -117,7 +117,8 @@ def measure(
     from fairtrial._metrics.groups import find_target
     from fairtrial._metrics.table import find_metrics
 
-    asked = [concrete for found in find_metrics("measure", metric) for concrete in each_bin(audit, found)]
+    named = map(audit.roles.in_words, find_metrics("measure", metric))
+    asked = [concrete for found in named for concrete in each_bin(audit, found)]
     compared = find_target("measure", target)
     check_target_columns("measure", audit, compared)
     attributes = with_target(by_attributes("measure", audit, by), compared)
