@@ -1,8 +1,8 @@
 """Whether features that carry nothing are called drivers where absent features are imputed from background rows.
 
 Groups differ in the first feature alone, and the model uses four that are independent of each other; outcomes follow
-the first two. What the last two contribute to the gap is 0. Their values in the background rows are chance, which a
-nonlinear model turns into contributions unless the rows are known to be a sample.
+the second alone, so that groups have one base rate. What the last two contribute to the gap is 0. Their values in the
+background rows are chance, which a nonlinear model turns into contributions unless the rows are known to be a sample.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def drivers(
         values = random.normal(size=(people, 4))
         values[:, 0] += 0.5 * group
         columns: dict[str, Any] = dict(zip(NAMES, values.T, strict=True))
-        chance = 1.0 / (1.0 + np.exp(-(values[:, 0] + values[:, 1] - 0.5)))
+        chance = 1.0 / (1.0 + np.exp(-values[:, 1]))
         outcome = (random.random(people) < chance).astype(np.int64)
         table = pa.table({**columns, "g": np.where(group, "a", "b"), "y": outcome})
         audit = Audit(table, outcome="y", groups="g", features=list(NAMES))
