@@ -66,6 +66,28 @@ def finds(
     )
 
 
+def same_people(
+    repeats: int, random: np.random.Generator, *, people: int, rate: float, alike: float, known: bool = True
+) -> NDArray[np.float64]:
+    """Whether a change is shown where the same two groups were decided twice; `alike` correlates the two decisions.
+
+    `known`: whether the comparison is told that they are the same.
+    """
+    from scipy.special import ndtri
+
+    shown, none = np.zeros(repeats), np.zeros(1)
+    for repeat in range(repeats):
+        first = random.normal(size=(2, people))
+        second = alike * first + np.sqrt(1.0 - alike**2) * random.normal(size=(2, people))
+        audits: list[tuple[NDArray[np.float64], ...]] = []
+        for disposition in (first, second):
+            k = (disposition < ndtri(rate)).sum(axis=1).astype(float)
+            parts = PartCounts(none, none, none + k[0], none + people, none + k[1], none + people)
+            audits.append(((k[0] - k[1]) / people + none, *gap_limits(parts, 0.95, scale="difference")))
+        shown[repeat] = change(audits[0], audits[1], 0.95, known).p_value[0] <= 0.05
+    return shown
+
+
 def wald_finds(repeats: int, random: np.random.Generator, sizes: Any, rates: Any) -> NDArray[np.float64]:
     """The usual test: the sum of the four variances."""
     k = [random.binomial(n, rate, repeats) for n, rate in zip(sizes, rates, strict=True)]
@@ -93,3 +115,12 @@ CELLS.append(
          partial(finds, sizes=(400,) * 4, rates=(0.4, 0.3, 0.55, 0.3)), nominal=0.8, short=400, long=20_000,
          rival=partial(wald_finds, sizes=(400,) * 4, rates=(0.4, 0.3, 0.55, 0.3)), rival_name="Wald")
 )  # fmt: skip
+CELLS += [
+    Cell("run", f"diff --same-people: a gap that stayed, {name}",
+         f"{people} people a group, rate {rate}, decided twice", "size",
+         partial(same_people, people=people, rate=rate, alike=alike), short=400, long=4000)
+    for name, people, rate, alike in (
+        ("against each other", 300, 0.3, -0.95), ("alike", 300, 0.3, 0.95), ("unrelated", 300, 0.3, 0.0),
+        ("even rates against each other", 200, 0.5, -1.0), ("few", 60, 0.2, -0.9), ("rare", 400, 0.04, -0.9),
+    )
+]  # fmt: skip

@@ -29,6 +29,7 @@ from inside.explain import (
 )
 from inside.inference import Atoms, holm
 from validity.board import Cell
+from validity.explain_background import CELLS as BACKGROUND
 from validity.explain_designs import (
     BASELINE,
     LEVEL,
@@ -240,6 +241,7 @@ CELLS: list[Cell] = [
         counterpart="interval of the first-stage gap, 2862/501",
     ),
     *OTHERS,
+    *BACKGROUND,
     *FEW,
     *lines("explain"),
     *printed("explain"),

@@ -122,7 +122,12 @@ def test_a_change_beyond_noise_is_told_and_noise_is_not() -> None:
     page = difference_page(before, results(2, 0.55))
     assert "1 of 1 gap changed by more than noise" in page
     assert "<b>a" not in page
-    assert "does not show that they stayed" in difference_page(before, results(3, 0.4))
+    stayed = difference_page(before, results(3, 0.4))
+    assert "does not show that they stayed" in stayed
+    assert "as different people" in stayed
+    same = difference_page(before, results(2, 0.55), same_people=True)
+    assert "may be in both audits" in same
+    assert "different people" not in same
 
 
 def test_ratios_change_by_a_factor_and_the_same_data_by_nothing() -> None:

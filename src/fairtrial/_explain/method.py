@@ -106,9 +106,9 @@ Averaged = Annotated[
 Background = Annotated[
     int | None,
     Option(
-        "Rows whose values stand in for the features that are left out when imputing; default 100, fewer (at least 10) "
-        "where the model would be asked more than 10 million times.",
-        least=1,
+        "Rows whose values stand in for the features that are left out when imputing; default 100, of which fewer (at "
+        "least 10) stand in for one person where the model would be asked more than 10 million times.",
+        least=2,
     ),
 ]
 
@@ -186,8 +186,9 @@ def explain(
     averaged : {'decisions', 'probabilities'}, default 'decisions'
         What is averaged over the background rows when features are imputed.
     background : int or None, default None
-        Rows whose values stand in for the features that are left out when imputing; default 100, fewer
-        (at least 10) where the model would be asked more than 10 million times.
+        Rows whose values stand in for the features that are left out when imputing; default 100, of which
+        fewer (at least 10) stand in for one person where the model would be asked more than 10 million
+        times.
     confidence_level : float, default 0.95
         Of the intervals.
     seed : int, default 0

@@ -14,12 +14,17 @@ from fairtrial._results.text import counted, interval_text, true_minus
 from fairtrial._trial.difference import difference
 from fairtrial._work.whole_files import write_whole
 
+# Who the two audits are taken to be of.
+WHO = {
+    False: "We treat the people of the two audits as different people. If some are in both, use --same-people.",
+    True: "The same people may be in both audits: no change is shown that this alone could explain.",
+}
 UNITS = {"points": " points", "ratio": " times"}
 
 
-def difference_page(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def difference_page(old: Mapping[str, Any], new: Mapping[str, Any], same_people: bool = False) -> str:
     """The page of two results.json: the verdicts, the gaps that changed, and everything around them that differs."""
-    found = difference(old, new)
+    found = difference(old, new, same_people)
     both = [test for test in found["tests"] if test["old"] is not None and test["new"] is not None]
     return page_text(
         "difference.html.j2", "public_summary.css",
@@ -29,22 +34,26 @@ def difference_page(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     )  # fmt: skip
 
 
-def write_difference(old: Mapping[str, Any], new: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+def write_difference(
+    old: Mapping[str, Any], new: Mapping[str, Any], path: str | os.PathLike[str], same_people: bool = False
+) -> Path:
     """Write the page to `path`."""
     target = Path(path)
-    write_whole(target, difference_page(old, new))
+    write_whole(target, difference_page(old, new, same_people))
     return target
 
 
 def answer_text(found: Mapping[str, Any]) -> str:
-    """Whether anything changed by more than noise, in one sentence."""
+    """Whether anything changed by more than noise, and who the two audits are taken to be of."""
     if found["not_compared"]:
         return str(found["not_compared"])
     compared = sum(test["gap_change"] is not None for test in found["tests"])
     changed = len(found["changed_gaps"])
+    who = WHO[bool(found["same_people"])]
+    gaps = f"{counted(compared, 'gap')} changed by more than noise"
     if not changed:
-        return f"None of {counted(compared, 'gap')} changed by more than noise; that does not show that they stayed."
-    return f"{changed:,} of {counted(compared, 'gap')} changed by more than noise (corrected together, Holm)."
+        return f"None of {gaps}; that does not show that they stayed. {who}"
+    return f"{changed:,} of {gaps} (corrected together, Holm). {who}"
 
 
 def change_text(test: Mapping[str, Any]) -> str:

@@ -17,12 +17,15 @@ from fairtrial._trial.family import metric_label
 Key = tuple[str, str, str, str]
 
 
-def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare two results.json: verdict, data, questions, and every test that both or one of them made."""
+def difference(old: Mapping[str, Any], new: Mapping[str, Any], same_people: bool = False) -> dict[str, Any]:
+    """Compare two results.json: verdict, data, questions, and every test that both or one of them made.
+
+    With `same_people` some may be in both audits: changes then hold however a person's two values go together.
+    """
     before, after = _family(old), _family(new)
     tests = [_test(key, before.get(key), after.get(key)) for key in dict.fromkeys([*after, *before])]
     tests = _told_once(tests)
-    untested = _add_changes(tests, old, new)
+    untested = _add_changes(tests, old, new, same_people)
     return {
         "verdict": {
             "old": old["verdict"],
@@ -34,6 +37,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]
         "tests": tests,
         "changed_gaps": [test for test in tests if test["gap_change"] and test["gap_change"]["shown"]],
         "not_compared": untested,
+        "same_people": same_people,
         "became_significant": [test for test in tests if test["change"] == "became significant"],
         "no_longer_significant": [test for test in tests if test["change"] == "no longer significant"],
     }
@@ -118,12 +122,14 @@ def _changed(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> st
     return "became significant" if new["significant"] else "no longer significant"
 
 
-def _add_changes(tests: list[dict[str, Any]], old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def _add_changes(
+    tests: list[dict[str, Any]], old: Mapping[str, Any], new: Mapping[str, Any], same_people: bool
+) -> str:
     """Give every gap that both audits have its change, all corrected together (Holm); why not where there is none."""
     if old["data"]["digest"] == new["data"]["digest"]:
         return "Both audits are of the same data: nothing that differs between them is chance."
     once = [test for test in tests if not test["repeats"]]
-    pairs = [(test, made) for test in once if (made := _change(test)) is not None]
+    pairs = [(test, made) for test in once if (made := _change(test, same_people)) is not None]
     if not pairs:
         return "No gap has an interval in both audits."
     alpha = float(new["correction"]["alpha"])
@@ -138,7 +144,7 @@ def _add_changes(tests: list[dict[str, Any]], old: Mapping[str, Any], new: Mappi
     return ""
 
 
-def _change(test: Mapping[str, Any]) -> GapChange | None:
+def _change(test: Mapping[str, Any], same_people: bool) -> GapChange | None:
     """New minus old of one gap, of ratios in logarithms; None where a side lacks limits or they are of other levels."""
     old, new = test["old"], test["new"]
     if old is None or new is None or (old["kind"], old["level"]) != (new["kind"], new["level"]):
@@ -146,7 +152,7 @@ def _change(test: Mapping[str, Any]) -> GapChange | None:
     before, after = _limits(old), _limits(new)
     if before is None or after is None or new["level"] is None:
         return None
-    return change(before, after, new["level"])
+    return change(before, after, new["level"], same_people)
 
 
 def _limits(side: Mapping[str, Any]) -> tuple[float, ...] | None:
@@ -194,8 +200,7 @@ def _answer(section: Mapping[str, Any] | None) -> dict[str, str]:
     return dict(section["result"]["verdict"])
 
 
-# -- Whether an estimate changed between two samples of different people, from each one's estimate and limits
-# alone.
+# -- Whether an estimate changed between two samples, from each one's estimate and limits alone.
 class GapChange(NamedTuple):
     """New minus old, with limits at the samples' own level, and the two-sided p-value of no change."""
 
@@ -205,12 +210,15 @@ class GapChange(NamedTuple):
     p_value: Floats
 
 
-def change(old: tuple[ArrayLike, ...], new: tuple[ArrayLike, ...], level: float) -> GapChange:
-    """The difference of two independent estimates from (estimate, low, high) of each.
+def change(
+    old: tuple[ArrayLike, ...], new: tuple[ArrayLike, ...], level: float, same_people: bool = False
+) -> GapChange:
+    """The difference of two estimates from (estimate, low, high) of each: of different people, or of the same.
 
-    Limits are those of Zou and Donner (2008, Statistics in Medicine 27): the squares of the distances from
-    the estimates to the limits that point the same way add up, so that skewed limits stay skewed. The p-value is
-    that of the level at which a limit meets zero, were the distances to grow with the normal quantile.
+    Limits of different people are those of Zou and Donner (2008, Statistics in Medicine 27): the squares of the
+    distances from the estimates to the limits that point the same way add up, so that skewed limits stay skewed. Of the
+    same people the distances themselves add up: no correlation makes a difference vary more. The p-value is that of the
+    level at which a limit meets zero, were the distances to grow with the normal quantile.
 
     Parameters
     ----------
@@ -218,14 +226,17 @@ def change(old: tuple[ArrayLike, ...], new: tuple[ArrayLike, ...], level: float)
         Estimates with their lower and upper limits, each a number or an array.
     level : float
         Of all these limits.
+    same_people : bool
+        Whether some people may be in both samples.
     """
     from scipy import special  # as in multiplicity: nobody who only starts the server waits for it
 
     first, low_1, high_1 = (np.asarray(part, dtype=np.float64) for part in old)
     second, low_2, high_2 = (np.asarray(part, dtype=np.float64) for part in new)
     estimate = second - first
-    down = np.hypot(second - low_2, high_1 - first)
-    up = np.hypot(high_2 - second, first - low_1)
+    together = np.add if same_people else np.hypot
+    down = together(second - low_2, high_1 - first)
+    up = together(high_2 - second, first - low_1)
     toward_zero = np.where(estimate >= 0, down, up)
     quantile = float(special.ndtri(0.5 + level / 2))
     with np.errstate(divide="ignore", invalid="ignore"):

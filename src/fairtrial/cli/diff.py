@@ -24,6 +24,9 @@ def diff(
     new: Annotated[str, typer.Argument(help="results.json of the later audit, or its folder.")],
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     page: Annotated[str | None, typer.Option("--page", help="Also write it as a page to this file.")] = None,
+    same_people: Annotated[
+        bool, typer.Option("--same-people", help="The same people may be in both audits.")
+    ] = False,
     open_page: Open = False,
 ) -> None:
     """Compare two audits: what changed by more than noise, and what became significant."""
@@ -31,11 +34,11 @@ def diff(
         raise InputError("diff", Fault("open", "needs a page to open", cure="name its file with --page"))
     target = None if page is None else check_output_file("diff", page)
     before, after = load_results(old), load_results(new)
-    found = difference(before, after)
+    found = difference(before, after, same_people)
     if target is not None:
         from fairtrial._report.difference_page import write_difference
 
-        write_difference(before, after, target)
+        write_difference(before, after, target, same_people)
     typer.echo(json_module.dumps(found, indent=2, ensure_ascii=False) if json else _text(found))
     if target is not None and open_page:
         open_in_browser(target)

@@ -119,8 +119,9 @@ def explain(
     averaged : {'decisions', 'probabilities'}, default 'decisions'
         What is averaged over the background rows when features are imputed.
     background : int or None, default None
-        Rows whose values stand in for the features that are left out when imputing; default 100, fewer
-        (at least 10) where the model would be asked more than 10 million times.
+        Rows whose values stand in for the features that are left out when imputing; default 100, of which
+        fewer (at least 10) stand in for one person where the model would be asked more than 10 million
+        times.
     better : {'higher', 'lower'} or None, default None
         Which side of the metric is better for people; default: what the audit or the metric says.
     interval : {'certify', 'paper'}, default 'paper'
