@@ -40,7 +40,7 @@ class Audit(Columns):
     Parameters
     ----------
     data : object
-        A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files.
+        A dataframe of any kind, a dict of columns, an open file, or a path, a glob or a list of files.
     outcome : str or None, default None
         Column of what really happened: 0 and 1, labels, or numbers.
     decision : str or None, default None
@@ -73,6 +73,8 @@ class Audit(Columns):
         Column that names the person of repeated rows.
     pair : str or None, default None
         Column that names the person whose answers in different groups are compared, one row each.
+    reading : dict or None, default None
+        How files are read where they do not tell: sheet=Data, decimal=,, delimiter=;, encoding=cp1252.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class Audit(Columns):
         weight: a.Weight = None,
         unit: a.Unit = None,
         pair: a.Pair = None,
+        reading: a.Reading = None,
     ) -> None:
         given = {
             name: plain(value)
@@ -117,7 +120,10 @@ class Audit(Columns):
         if not isinstance(bins, Mapping | None):
             required = "must be a table of attributes with their edges or a number of bins"
             raise InputError("Audit", Fault("bins", required, got=bins))
-        source = Source(data)
+        if not isinstance(reading, Mapping | None):
+            required = "must be a table with the keys sheet, decimal, encoding and delimiter"
+            raise InputError("Audit", Fault("reading", required, got=reading))
+        source = Source(data, reading)
         named, probable = split_groups(groups)
         defined = register(source, data, {} if define is None else define)
         roles = Roles(

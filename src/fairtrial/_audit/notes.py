@@ -40,6 +40,7 @@ def data_notes(columns: Columns, *, complete: bool) -> tuple[Note, ...]:
     if columns.define:
         said = "; ".join(f"{name}: {definition_words(part)}" for name, part in columns.define.items())
         notes.append(Note("defined-groups", f"Groups defined for this audit: {said}."))
+    notes += [Note("as-read", text) for text in columns.source.said([*columns.roles.declared, *columns.bins])]
     for name, labels in columns.source.alike.items():
         if labels:
             shown = ", ".join(repr(label) for label in labels[:6])

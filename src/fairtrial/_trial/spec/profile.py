@@ -6,7 +6,7 @@ import csv
 import gzip
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
@@ -54,9 +54,9 @@ class Profile:
         return len(self.labels) > 0.9 * max(1, self.rows - self.missing) and self.rows > 20
 
 
-def profile_file(path: str) -> list[Profile]:
+def profile_file(path: str, reading: Mapping[str, str] | None = None) -> list[Profile]:
     """Profiles of all columns, from a sample of the file's rows (of the first file of a glob)."""
-    files = Files(path)
+    files = Files(path, reading)
     columns = files.columns
     values: dict[str, list[Any]] = {name: [] for name in columns}
     try:
@@ -66,9 +66,14 @@ def profile_file(path: str) -> list[Profile]:
                 values[name].append(row.get(name))
     except (OSError, EOFError, ValueError, NotImplementedError, MemoryError, csv.Error) as error:
         fault = Fault(
-            "data", f"cannot be read: {str(error).splitlines()[0]}", subject=files.paths[0], cure=UNREADABLE
+            "data",
+            f"cannot be read: {str(error).splitlines()[0]}",
+            subject=files.plain[0].name,
+            cure=UNREADABLE,
         )
         raise InputError("Audit", fault) from None
+    if files.csv:
+        values |= files.read_numbers(values)
     return [_profile(name, values[name]) for name in columns]
 
 
