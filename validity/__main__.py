@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from inside.results import make_output_folder
-from validity.board import METHODS
+from validity.board import METHODS, SECTIONS, cells
 from validity.page import SUMMARY, summary_page
 from validity.results import read, write
 from validity.run import code_of, run_board
@@ -26,6 +26,12 @@ def validity(
     keep: Annotated[
         str | None, typer.Option(help="Folder that keeps finished lines, to go on after a stop.")
     ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Only lines that validity/results.jsonl does not hold yet.")
+    ] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only lines whose name holds this text; repeat it.")
+    ] = None,
     publish: Annotated[
         bool, typer.Option(help="Write validity/results.jsonl and its summary, docs/validity.md.")
     ] = False,
@@ -37,6 +43,7 @@ def validity(
     board = run_board(
         form="long" if long else "short",
         methods=tuple(method or METHODS),
+        lines=_chosen(new, only or []),
         seed=seed,
         jobs=jobs,
         folder=None if keep is None else make_output_folder("validity", "--keep", keep),
@@ -48,6 +55,15 @@ def validity(
     good = sum(line.as_expected for line in board.judged)
     typer.echo(f"{good} of {len(board.judged)} lines are as expected ({board.seconds:.0f} s of computing)")
     raise typer.Exit(0 if board.as_expected else 1)
+
+
+def _chosen(new: bool, texts: list[str]) -> list[str] | None:
+    """The lines that are asked for; None for all."""
+    if not new and not texts:
+        return None
+    known = {line.cell.key for line in read().judged} if new else set()
+    keys = [cell.key for section in SECTIONS for cell in cells(section) if cell.key not in known]
+    return [key for key in keys if not texts or any(text in key for text in texts)]
 
 
 if __name__ == "__main__":

@@ -72,17 +72,18 @@ def read(path: Path = FILE) -> Board:
 
 
 def write(board: Board, codes: Iterable[str], path: Path = FILE) -> None:
-    """Keep the lines of this run; those of sections that did not run stay, with the minutes they took."""
-    ran = {line.cell.method for line in board.judged}
+    """Keep the lines of this run; those that did not run stay as they are, with the minutes they took."""
     records = (record(*pair) for pair in zip(board.judged, codes, strict=True))
-    texts = [json.dumps({name: _short(value) for name, value in one.items()}) for one in records]
-    if path.exists() and not set(METHODS) <= ran:
+    texts = {one["line"]: json.dumps({name: _short(value) for name, value in one.items()}) for one in records}
+    new = replace(board, minutes=round(board.seconds / 60, 1))
+    head = json.dumps({name: getattr(new, name) for name in ("form", "seed", "version", "minutes")})
+    listed = [cell.key for section in SECTIONS for cell in cells(section)]
+    if path.exists() and not set(listed) <= texts.keys():
         head, *before = path.read_text(encoding="utf-8").splitlines()
-        texts = [text for text in before if json.loads(text)["line"].split("/")[0] not in ran] + texts
-    else:
-        new = replace(board, minutes=round(board.seconds / 60, 1))
-        head = json.dumps({name: getattr(new, name) for name in ("form", "seed", "version", "minutes")})
-    path.write_text("\n".join([head, *texts]) + "\n", encoding="utf-8")
+        texts = {json.loads(text)["line"]: text for text in before} | texts
+    path.write_text(
+        "\n".join([head, *(texts[key] for key in listed if key in texts)]) + "\n", encoding="utf-8"
+    )
 
 
 def _short(value: Any) -> Any:

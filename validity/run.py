@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +33,19 @@ def run_board(
     *,
     form: str = "long",
     methods: Sequence[str] = SECTIONS,
+    lines: Container[str] | None = None,
     seed: int = 0,
     jobs: int = 1,
     folder: Path | None = None,
     tell: Callable[[Judged, int, int], None] | None = None,
 ) -> Board:
-    """Judge every cell of the methods named; results in `folder` are used again."""
+    """Judge every cell of the methods named, or those among them whose key is in `lines`; results in `folder` are
+    used again."""
     unknown = [name for name in methods if name not in SECTIONS]
     if unknown:
         raise InputError("validity", Fault("method", f"must be one of {list(SECTIONS)}", got=unknown[0]))
     chosen = [cell for method in methods for cell in cells(method) if _repeats(cell, form) or cell.exact]
+    chosen = [cell for cell in chosen if lines is None or cell.key in lines]
     found = {cell.key: line for cell in chosen if (line := _load(folder, cell, form, seed)) is not None}
     waiting = [cell for cell in chosen if cell.key not in found]
     done = len(found)

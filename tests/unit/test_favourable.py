@@ -10,7 +10,7 @@ import pytest
 
 import fairtrial as ft
 from fairtrial import METRICS, InputError, Metric, role
-from inside.metrics import describes_people, effect_of, harmed_side
+from inside.metrics import Favours, describes_people, effect_of, harmed_side
 from inside.trial import build_page
 
 
@@ -24,7 +24,8 @@ def hiring(
 
 # -- what is good for a person ----------------------------------------------------------------------------------------
 GOOD = {
-    "selection_rate": "below", "tpr": "below", "fpr": "below", "tnr": "above", "fnr": "above", "ppv": "above",
+    "selection_rate": "below", "mean_decision": "below",
+    "tpr": "below", "fpr": "below", "tnr": "above", "fnr": "above", "ppv": "above",
     "fdr": "below", "npv": "below", "for": "above", "mean_score": "below", "balance_positive": "below",
     "balance_negative": "below", "calibration": "above", "calibration_negative": "below",
 }  # fmt: skip
@@ -35,18 +36,19 @@ WRONG = {"accuracy": "below", "error_rate": "above", "brier": "above", "log_loss
 def test_every_metric_has_a_harmed_side_once_it_is_known_what_is_good() -> None:
     assert set(GOOD) | set(WRONG) | {"base_rate"} == set(METRICS)
     other = {"above": "below", "below": "above"}
+    good, bad = Favours(1, "high", 1), Favours(0, "low", 0)
     for name, side in GOOD.items():
-        assert harmed_side(METRICS[name], 1) == side
-        assert harmed_side(METRICS[name], 0) == other[side]
-        assert harmed_side(METRICS[name], None) is None
+        assert harmed_side(METRICS[name], good) == side
+        assert harmed_side(METRICS[name], bad) == other[side]
+        assert harmed_side(METRICS[name], Favours()) is None
     for name, side in WRONG.items():
-        assert harmed_side(METRICS[name], 0) == harmed_side(METRICS[name], 1) == side
-    assert harmed_side(METRICS["base_rate"], 1) is None
+        assert harmed_side(METRICS[name], bad) == harmed_side(METRICS[name], good) == side
+    assert harmed_side(METRICS["base_rate"], good) is None
     assert [name for name, metric in METRICS.items() if describes_people(metric)] == ["base_rate"]
 
 
 def test_a_metric_of_ones_own_may_say_what_hurts() -> None:
-    assert harmed_side(Metric("refused", role.decision, hurts="above"), 1) == "above"
+    assert harmed_side(Metric("refused", role.decision, hurts="above"), Favours(1)) == "above"
     assert effect_of(-0.1, "below") == "harmed"
     assert effect_of(0.1, "below") == "favoured"
     assert effect_of(0.0, "below") == effect_of(0.1, None) == ""
@@ -121,7 +123,7 @@ def test_the_base_rate_is_described_and_never_violated() -> None:
     assert ft.certify(audit, "base_rate", tolerance=0.05).tone == "open"
     spec = {
         "data": {"source": "x.csv", "outcome": "y", "groups": ["sex"]},
-        "measure": {"metrics": "base_rate"},
+        "measure": {"metric": "base_rate"},
     }
     assert ft.run(spec, data=hiring().rename(columns={"d": "y"})).verdict.code == "undetermined"
 
@@ -181,7 +183,7 @@ def test_the_target_carries_its_attribute_too() -> None:
 def test_in_a_trial_every_section_names_the_attribute() -> None:
     frame = hiring().assign(race=["a", "b"] * 500)
     data = {"source": "x.csv", "decision": "d", "groups": ["sex", "race"]}
-    trial = ft.run({"data": data, "measure": {"metrics": "selection_rate", "by": "sex"}}, data=frame)
+    trial = ft.run({"data": data, "measure": {"metric": "selection_rate", "by": "sex"}}, data=frame)
     assert "the selection rate of sex: F is 20.0 points below" in trial.verdict.text
 
 
@@ -246,12 +248,12 @@ def test_sections_are_told_apart_by_what_they_ask() -> None:
         "Certification by race", "Flags",
     ]  # fmt: skip
     risk = {**data, "outcome": "y", "score": "s"}
-    sections = [{"metrics": ["fpr"]}, {"metrics": ["ppv"]}]
+    sections = [{"metric": ["fpr"]}, {"metric": ["ppv"]}]
     page = build_page(ft.run({"data": risk, "measure": sections}, data=frame).to_dict())
     assert [section["short"] for section in page["sections"]] == ["Rates: fpr", "Rates: ppv"]
     sections = [
-        {"metrics": ["fpr"]},
-        {"metrics": ["ppv"], "by": "race"},
+        {"metric": ["fpr"]},
+        {"metric": ["ppv"], "by": "race"},
     ]  # who is compared is named once only
     page = build_page(ft.run({"data": risk, "measure": sections}, data=frame).to_dict())
     assert [section["short"] for section in page["sections"]] == ["Rates", "Rates by race"]

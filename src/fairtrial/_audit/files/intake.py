@@ -75,6 +75,9 @@ class FileReading:
         """From the keys of a table; every one that is wrong is a fault."""
         keys = tuple(cls.__dataclass_fields__)
         faults = Faults(WHO)
+        if not isinstance(given, Mapping | None):
+            required = f"must be a table with the keys {', '.join(keys)}"
+            raise InputError(WHO, Fault("reading", required, got=given))
         for key, value in (given or {}).items():
             required = _wrong(key, value, keys)
             if required:
