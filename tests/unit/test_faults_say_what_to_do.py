@@ -19,7 +19,7 @@ SAYS = re.compile(
 )
 # (file, function): why a fault of this function needs no cure of its own
 REASONS = {
-    ("_audit/files.py", "_file_fault"): "the caller words the whole sentence, and each says what to do",
+    ("_audit/files/headers.py", "file_fault"): "the caller words the whole sentence, and each says what to do",
     ("_options/__init__.py", "_bounds_fault"): "the requirement is worded by the option's declared bounds",
     ("_trial/spec/key_lines.py", "raise_any"): "joins faults that say it themselves",
     ("papers/improvability/_linear_program.py", "check"): "what the program lacks is worded by _lacks: it needs …",

@@ -64,7 +64,7 @@ def test_a_plain_array_has_its_places_as_names() -> None:
         ({"a": 3}, "must have one value per row in each column"),
         ({}, "has no columns"),
         (np.arange(4), "must be a dataframe"),
-        (7, "an array of two dimensions or a path"),
+        (7, "an array of two dimensions, a path or an open file"),
     ],
 )
 def test_what_is_no_data(data: object, message: str) -> None:

@@ -47,6 +47,18 @@ def definition(text: str) -> tuple[str, dict[str, Any]]:
 _RANGES = {">=": "least", "<=": "most", ">": "above", "<": "below"}
 
 
+def key_and_text(text: str) -> tuple[str, str]:
+    """A text of the command line: a key and its value, which may be any sign.
+
+    >>> key_and_text("decimal=,")
+    ('decimal', ',')
+    """
+    name, mark, rest = text.partition("=")
+    if not (name and mark and rest):
+        raise ValueError("decimal=,")
+    return name.strip(), rest
+
+
 def merging(text: str) -> tuple[str, dict[str, list[str]]]:
     """A text of the command line: a column, and labels of it that mean the same; blanks belong to a label.
 
@@ -78,7 +90,16 @@ def unlabelled(text: str) -> Any:
 
 
 Data = Annotated[
-    object, Option("A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files.")
+    object,
+    Option("A dataframe of any kind, a dict of columns, an open file, or a path, a glob or a list of files."),
+]
+Reading = Annotated[
+    Mapping[str, str] | None,
+    Option(
+        "How files are read where they do not tell: sheet=Data, decimal=,, delimiter=;, encoding=cp1252.",
+        form=key_and_text,
+        many=True,
+    ),
 ]
 Outcome = Annotated[str | None, Option("Column of what really happened: 0 and 1, labels, or numbers.")]
 Decision = Annotated[str | None, Option("Column of the decision: 0 and 1, or labels.")]

@@ -43,7 +43,7 @@ class Audit(Columns):
     Parameters
     ----------
     data : object
-        A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files.
+        A dataframe of any kind, a dict of columns, an open file, or a path, a glob or a list of files.
     outcome : str or None, default None
         Column of what really happened: 0 and 1, labels, or numbers.
     decision : str or None, default None
@@ -84,6 +84,8 @@ class Audit(Columns):
         Column of how many people each row stands for, in a table of counts; no survey weights.
     total : str or None, default None
         Column of how many people a row is about, of whom the decision says how many, or which share.
+    reading : dict or None, default None
+        How files are read where they do not tell: sheet=Data, decimal=,, delimiter=;, encoding=cp1252.
 
     Examples
     --------
@@ -122,13 +124,14 @@ class Audit(Columns):
         pair: a.Pair = None,
         count: a.Count = None,
         total: a.Total = None,
+        reading: a.Reading = None,
     ) -> None:
         given = {name: plain(value) for name, value in locals().items() if name not in NOT_ROLES}
         given["define"] = None  # looked at by itself: a mask is no number
         if not isinstance(bins, Mapping | None):
             required = "must be a table of attributes with their edges or a number of bins"
             raise InputError("Audit", Fault("bins", required, got=bins))
-        source = Source(data)
+        source = Source(data, reading)
         named, probable = split_groups(groups)
         defined = register(source, data, {} if define is None else define)
         roles = Roles(

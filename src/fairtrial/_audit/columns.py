@@ -388,6 +388,13 @@ class Columns:
         present = sorted(str(value) for value in raw if not is_missing(value))
         strange = [value for value in present if not is_number(value)]
         required = "must hold numbers"
+        told = self.source.stays_text(column)
+        if told:
+            cure = "correct them, or leave those cells empty and say what to do with missing values"
+            subject = f"{column!r} ({use})"
+            return Fault(
+                "metric" if use == "value" else use, f"{required}; {told}", subject=subject, cure=cure
+            )
         if (
             not strange and present
         ):  # a column of numbers is text where one of them has too many digits for a float

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairtrial._errors import Fault, InputError
 
 WHO = "Audit"
-UNREADABLE = "open it in what wrote it and save it again as CSV or Parquet"
+UNREADABLE = "open it in what wrote it and save it again"
 _one_database = threading.Lock()
 
 

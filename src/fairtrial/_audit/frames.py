@@ -27,7 +27,7 @@ def as_table(data: object) -> object:
     if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
         names = dict.fromkeys(key for row in data for key in row)
         data = {str(name): [row.get(name) for row in data] for name in names}
-    if not isinstance(data, Mapping):
+    if not isinstance(data, Mapping) or type(data).__module__.startswith("datasets."):
         return data
     import pyarrow as pa
 
@@ -44,6 +44,29 @@ def as_table(data: object) -> object:
             WHO, Fault("data", f"must have one value per row in each column, got lengths {shown}")
         )
     return pa.table({name: _array(name, column) for name, column in columns.items() if is_name(name)})
+
+
+def streamed(data: Any) -> object:
+    """Record batches, their readers, datasets of Hugging Face and all else that gives its rows as an Arrow stream."""
+    module, kind = type(data).__module__.partition(".")[0], type(data).__name__
+    if module == "datasets" and kind == "Dataset":
+        return data.with_format("arrow")[:]
+    if module == "datasets":
+        cure = "give one of its splits, loaded whole, such as data['train']"
+        raise InputError(WHO, Fault("data", f"must be a table, and a {kind} is several or none", cure=cure))
+    if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
+        return data
+    import pyarrow as pa
+
+    try:
+        if hasattr(data, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(data).read_all()
+        return pa.Table.from_batches([pa.record_batch(data)])
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        required = f"gives an Arrow stream that is no table: {str(error).splitlines()[0]}"
+        raise InputError(
+            WHO, Fault("data", required, cure="give a table with a column for each role")
+        ) from None
 
 
 def _array_columns(data: Any) -> object:

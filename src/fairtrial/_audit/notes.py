@@ -49,6 +49,7 @@ def data_notes(columns: Columns, *, complete: bool) -> tuple[Note, ...]:
     if columns.define:
         said = "; ".join(f"{name}: {definition_words(part)}" for name, part in columns.define.items())
         notes.append(Note("defined-groups", f"Groups defined for this audit: {said}."))
+    notes += [Note("as-read", text) for text in columns.source.said([*columns.roles.declared, *columns.bins])]
     for name, merged in columns.roles.merge.items():
         notes.append(
             Note("merged-labels", f"Labels of {name!r} that mean the same: {_merged_words(merged)}.")

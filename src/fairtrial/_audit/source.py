@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import narwhals as nw
 
 from fairtrial._audit.engine import WHO, collect, connect, open_table, quote, reading
-from fairtrial._audit.files import AS_WRITTEN, Files
+from fairtrial._audit.files import AS_WRITTEN, Files, is_files
 from fairtrial._audit.fingerprint import Fingerprint, row_fingerprint, text_fingerprint
-from fairtrial._audit.frames import Frame, arrow_column, as_table, frame_kind, is_name, named_intervals
+from fairtrial._audit.frames import (
+    Frame,
+    arrow_column,
+    as_table,
+    frame_kind,
+    is_name,
+    named_intervals,
+    streamed,
+)
 from fairtrial._errors import Fault, InputError
 from fairtrial._labels import canonical
 
@@ -40,7 +47,7 @@ class Counted:
 class Source:
     """A table wherever it lives. In-memory frames and files are queried through DuckDB, lazy ones in place."""
 
-    def __init__(self, data: object) -> None:
+    def __init__(self, data: object, reading: Mapping[str, Any] | None = None) -> None:
         self._files: Files | None = None
         self._eager: nw.DataFrame[Any] | None = None
         self._lazy: nw.LazyFrame[Any] | None = None
@@ -56,24 +63,27 @@ class Source:
         self.columns: tuple[str, ...] = ()
         self.found: dict[tuple[Any, ...], Any] = {}  # what was read of the data, under all that it depends on
         self.alike: dict[str, list[str]] = {}  # labels of an attribute that differ only by case or blanks
-        self._open(data.table if isinstance(data, Counted) else data)
+        self._open(data.table if isinstance(data, Counted) else data, reading)
         if isinstance(data, Counted):
             self.columns = tuple(str(name) for name in data.table.column_names if name != data.column)
 
-    def _open(self, data: object) -> None:
-        if isinstance(data, str | os.PathLike):
-            self._files = Files(data)
+    def _open(self, data: object, reading: Mapping[str, Any] | None) -> None:
+        if is_files(data):
+            self._files = Files(data, reading)
             self.columns = self._files.columns
             return
+        if reading:
+            required = f"is for files, and the data are a {type(data).__name__}"
+            raise InputError(WHO, Fault("reading", required, cure="leave it out"))
         data = open_table(as_table(data))
         _check_duplicates(data)
         data = named_intervals(data)
         try:
-            native = nw.from_native(data)  # type: ignore[call-overload]
+            native = nw.from_native(_frame(data))
         except TypeError:
             required = (
-                "must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark, Ibis), a Delta table, a dict of "
-                f"columns, an array of two dimensions or a path of CSV or Parquet files, got {type(data).__name__}"
+                "must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark, Ibis), a Delta table, an Arrow stream, "
+                f"a dict of columns, an array of two dimensions, a path or an open file, got {type(data).__name__}"
             )
             raise InputError(WHO, Fault("data", required)) from None
         if isinstance(native, nw.DataFrame) and native.implementation.is_polars():
@@ -88,6 +98,14 @@ class Source:
         schema = native.collect_schema()
         self.columns = tuple(filter(is_name, schema.names()))
         self.orders = {name: _order(dtype) for name, dtype in schema.items() if isinstance(dtype, nw.Enum)}
+
+    def said(self, columns: Iterable[str]) -> list[str]:
+        """What was changed when files were read, for some of their columns."""
+        return [] if self._files is None else self._files.said(columns)
+
+    def stays_text(self, column: str) -> str:
+        """Why a column of a file that mostly holds numbers is not read as numbers, if it is one."""
+        return "" if self._files is None else self._files.stays_text(column)
 
     @property
     def any_column(self) -> str:
@@ -296,6 +314,12 @@ class Source:
         frame = self._eager if self._eager is not None else self._lazy
         dtype = None if frame is None else frame.collect_schema().get(name)
         return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else ()
+
+
+def _frame(data: Any) -> Any:
+    """What narwhals knows, as it is; anything else as a table where it gives its rows as an Arrow stream."""
+    known = isinstance(nw.from_native(data, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    return data if known else streamed(data)
 
 
 def with_hash(frame: nw.LazyFrame[Any], columns: Sequence[str], name: str) -> nw.LazyFrame[Any] | None:

@@ -213,7 +213,7 @@ class Rule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted rule: a score, and the threshold at or above which the decision is positive. A scikit-learn classifier.
 
     `predict`, `decision_function` and, where the score is a probability, `predict_proba` take any dataframe, the path
-    of a CSV or Parquet file, an array with the features in order, or an Audit. There is one way to decide: `predict`
+    of a file, an array with the features in order, or an Audit. There is one way to decide: `predict`
     gives what the audit was tested with. `card` says where the rule comes from, what was shown of it, and its limits.
 
     Parameters

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairtrial._errors import Fault, InputError
 from fairtrial._method.declaration import read_result
 from fairtrial._report.builder import capital, left_out, limits
 from fairtrial._report.findings import correction_text, findings
@@ -40,7 +39,9 @@ def write_excel(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Pat
         The file to write.
     """
     target = Path(path)
-    workbook = _workbook()
+    from openpyxl import Workbook
+
+    workbook = Workbook()
     _facts_sheet(workbook.active, content)
     names: set[str] = {"Summary"}
     for section in content["sections"]:
@@ -56,15 +57,6 @@ def write_excel(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Pat
     workbook.save(buffer)
     write_whole(target, buffer.getvalue())
     return target
-
-
-def _workbook() -> Any:
-    try:
-        from openpyxl import Workbook
-    except ImportError:
-        cure = 'install it with: pip install "fairtrial[export]"'
-        raise InputError("report", Fault("excel", "needs the package openpyxl", cure=cure)) from None
-    return Workbook()
 
 
 def _name(wanted: str, taken: set[str]) -> str:

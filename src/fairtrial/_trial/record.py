@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.counting import probable_rows
+from fairtrial._audit.files import split_sheet
 from fairtrial._errors import GateClosed, check_choice
 from fairtrial._inference.multiplicity import Dependence
 from fairtrial._method.declaration import find_method, read_result
@@ -366,7 +367,7 @@ def _files(spec: Spec) -> list[Path]:
         from importlib.resources import files
 
         return [Path(str(files("fairtrial.datasets").joinpath(f"{spec.data.dataset}.parquet")))]
-    source = spec.source
+    source = split_sheet(spec.source)[0]
     return (
         [Path(source)]
         if Path(source).exists()

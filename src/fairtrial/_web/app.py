@@ -30,6 +30,7 @@ from fairtrial._web.jobs import Jobs
 from fairtrial._web.look import looked_at
 from fairtrial._web.settings import MEGABYTE, ServerSettings
 from fairtrial._web.specs import page_form
+from fairtrial._web.store import KINDS as KINDS_OF_FILES
 from fairtrial._web.store import Missing, Store, digest_of, kind_of
 from fairtrial._web.view_routes import add_views
 from fairtrial.datasets import DATASETS
@@ -284,9 +285,7 @@ def local_file(store: Store, settings: ServerSettings, name: str) -> str:
         raise InputError(
             "file", Fault("path", "must be a file in the folder of this server", got=name[-120:])
         )
-    if kind_of(place.name) not in OPENED_IN_PLACE:
-        cure = "upload it: it is read once and kept as Parquet"
-        raise InputError("file", Fault("path", "cannot be opened where it lies", got=place.name, cure=cure))
+    kind_of(place.name)
     identity = store.files.make(name=place.name, path=str(place))
     try:
         store.files.change(identity, digest=digest_of(place), seen=look(place, store.files.path(identity)))
@@ -296,11 +295,8 @@ def local_file(store: Store, settings: ServerSettings, name: str) -> str:
     return identity
 
 
-OPENED_IN_PLACE = (".csv", ".csv.gz", ".tsv", ".parquet")
-
-
 def listed_files(settings: ServerSettings) -> list[str]:
     """The files of the folder that can be opened."""
     folder = settings.folder
     found = [] if folder is None else sorted(path.name for path in folder.iterdir() if path.is_file())
-    return [name for name in found if name.lower().endswith(OPENED_IN_PLACE)][:500]
+    return [name for name in found if name.lower().endswith(KINDS_OF_FILES)][:500]

@@ -5,19 +5,17 @@ python -m fairtrial._web.look FILE FOLDER MEMORY UNPACKED
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
-from fairtrial._audit.engine import UNREADABLE
 from fairtrial._audit.files import Files
-from fairtrial._errors import FairtrialError, Fault, InputError, MissingExtra
+from fairtrial._audit.files.encodings import unpacked as unpacked_bytes
+from fairtrial._errors import FairtrialError, Fault, InputError
 from fairtrial._labels import canonical, is_missing
 from fairtrial._trial.spec.cards import cards
 from fairtrial._trial.spec.guess import Guess, guess, make_answerable
@@ -33,6 +31,9 @@ PART = 1024**2
 LABELS_SHOWN = 30
 ROWS_SHOWN = 6
 LARGE = 16 * 1024**2  # bytes of a CSV file that is not read anew for every look
+LARGE_SHEET = 1024**2  # of an Excel file, which takes longer
+EXCEL = (".xlsx", ".xlsm")
+BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 TEXT_SHOWN = 60
 
 
@@ -41,8 +42,6 @@ def main(place: str, folder: str, memory: str, unpacked: str) -> None:
     limit_memory(int(memory))
     try:
         answer = looked_at(Path(place), Path(folder), int(unpacked))
-    except MissingExtra as error:
-        answer = {"status": 501, "faults": [str(error)]}
     except FairtrialError as error:
         answer = {"status": 422, "faults": str(error).splitlines()}
     except MemoryError:
@@ -56,20 +55,21 @@ def looked_at(place: Path, folder: Path | None = None, unpacked: int = 0) -> dic
     Of a large file the folder gets a copy that is quicker to read. `unpacked` is the most bytes that it may unpack to;
     0 is for files that are trusted to be what they seem.
     """
-    if place.suffix == ".xlsx":
-        place = _excel_as_csv(place, unpacked)
-    elif place.suffix in (".arrow", ".feather"):
-        place = _arrow_as_parquet(place)
-    lines = _count_lines(place, unpacked) if place.name.endswith((".csv", ".tsv", ".gz")) else 0
-    names = Files(str(place)).columns
+    if place.suffix in EXCEL:
+        _check_unpacked(place, unpacked)
+    elif place.suffix not in BINARY:
+        _count_lines(place, unpacked)
+    files = Files(str(place))
+    names = files.columns
     if len(names) > MOST_COLUMNS:
         cure = "leave out those that the audit does not need"
         raise InputError(
             "file", Fault("", f"has {len(names):,} columns; {MOST_COLUMNS:,} are the most", cure=cure)
         )
-    count = lines - 1 if lines else _parquet_rows(place, unpacked)
-    if folder is not None and lines and place.stat().st_size > LARGE:
-        Files(str(place)).copy_typed(folder / COPY)
+    plain = Path(files.paths[0])
+    count = _count_lines(plain, 0) - 1 if files.csv else _parquet_rows(plain, unpacked)
+    if folder is not None and (_is_slow(place) if files.csv else plain != place):
+        files.copy_typed(folder / COPY)
     profiles = profile_file(str(place))
     rows = first_rows(str(place), ROWS_SHOWN)
     found = guess(profiles)
@@ -79,10 +79,15 @@ def looked_at(place: Path, folder: Path | None = None, unpacked: int = 0) -> dic
         "columns": [_column(profile) for profile in profiles],
         "rows_looked_at": profiles[0].rows if profiles else 0,
         "rows": count,
+        "read": files.said(()),
         "first_rows": [[_shown(row.get(name)) for name in names] for row in rows],
         "proposal": {**asdict(found), "groups": _columns_compared(found)},
         "cards": [asdict(card) for card in cards(found, profiles)],
     }
+
+
+def _is_slow(place: Path) -> bool:
+    return place.stat().st_size > (LARGE_SHEET if place.suffix in EXCEL else LARGE)
 
 
 def _columns_compared(found: Guess) -> list[str]:
@@ -164,76 +169,22 @@ def _parquet_rows(place: Path, unpacked: int) -> int:
 
 def _parts(place: Path) -> Iterator[bytes]:
     try:
-        with gzip.open(place, "rb") if place.suffix == ".gz" else place.open("rb") as file:
-            while part := cast(BinaryIO, file).read(PART):
+        with unpacked_bytes(str(place)) as file:
+            while part := file.read(PART):
                 yield part
     except (OSError, EOFError) as error:
         raise InputError("file", Fault("", f"cannot be unpacked: {error}", cure="Pack it anew")) from None
 
 
-def _arrow_as_parquet(place: Path) -> Path:
-    """The same rows as Parquet, which every engine reads."""
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
-    target = place.with_name("data.parquet")
-    try:
-        with pa.memory_map(str(place)) as source:
-            parquet.write_table(pa.ipc.open_file(source).read_all(), target)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, OSError) as error:
-        raise InputError(
-            "file", Fault("", f"cannot be read: {str(error).splitlines()[0]}", cure=UNREADABLE)
-        ) from None
-    place.unlink()
-    return target
-
-
-def _excel_as_csv(place: Path, unpacked: int) -> Path:
-    """The first sheet as CSV, so that numbers and labels are told apart as in any other file of texts.
-
-    Its first row is the header; a formula is what it last showed.
-    """
-    names, rows = _sheet(place, unpacked)
-    named = [(index, name) for index, name in enumerate(names) if name is not None]
-    twice = sorted({name for _, name in named if sum(name == other for _, other in named) > 1})
-    if twice:
-        text = f"names a column twice: {', '.join(map(repr, twice))}"
-        raise InputError("file", Fault("", text, cure="Rename them"))
-    if not named:
-        cure = "Write the columns' names into its first row"
-        raise InputError("file", Fault("", "is empty: its first sheet has no header", cure=cure))
-    target = place.with_name("data.csv")
-    with target.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([name for _, name in named])
-        for row in rows:
-            cells = [row[index] if index < len(row) else None for index, _ in named]
-            if any(cell is not None for cell in cells):  # sheets often end in rows that are empty
-                writer.writerow(["" if cell is None else str(cell) for cell in cells])
-    place.unlink()
-    return target
-
-
-def _sheet(place: Path, unpacked: int) -> tuple[list[str | None], list[tuple[Any, ...]]]:
-    """The first row of the first sheet, and the others."""
-    try:
-        import openpyxl
-    except ImportError:
-        cure = "Install it, or save the sheet as CSV."
-        raise MissingExtra(f"Excel files need the package 'openpyxl'. {cure}") from None
-    try:
-        with zipfile.ZipFile(place) as archive:
-            if sum(item.file_size for item in archive.infolist()) > unpacked > 0:
-                text = f"is larger than {unpacked // PART:,} MB once it is unpacked"
-                raise InputError(
-                    "file", Fault("", text, cure="audit it on the command line, with fairtrial run")
-                )
-        book = openpyxl.load_workbook(place, read_only=True, data_only=True)
-        rows = book.worksheets[0].iter_rows(values_only=True)
-        names = [None if name is None else str(name) for name in next(rows, ())]
-        return names, list(rows)
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, IndexError, SyntaxError) as error:
-        raise InputError("file", Fault("", f"cannot be read as Excel: {error}", cure=UNREADABLE)) from None
+def _check_unpacked(place: Path, unpacked: int) -> None:
+    """Refuses a workbook that unpacks to more than one may have."""
+    if not zipfile.is_zipfile(place):
+        return
+    with zipfile.ZipFile(place) as archive:
+        if sum(item.file_size for item in archive.infolist()) > unpacked > 0:
+            text = f"is larger than {unpacked // PART:,} MB once it is unpacked"
+            cure = "audit it on the command line, with fairtrial run"
+            raise InputError("file", Fault("", text, cure=cure))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,10 @@ IDENTITY = re.compile(r"[0-9a-f]{16}")
 WATCH = re.compile(r"[\w-]{1,60}")  # what a watch may be called
 UNSAFE = re.compile(r"[^\w. -]")  # in the name of a file that is a link, and no pattern of several files
 COPY = "data.typed.parquet"  # of a large CSV file, which would take long to read at every look
-KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".arrow", ".feather", ".xlsx")
+KINDS = (
+    ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".json", ".parquet",
+    ".arrow", ".feather", ".xlsx", ".xlsm",
+)  # fmt: skip
 
 
 UNUSED_DAYS = 7  # that a file without an audit is kept

@@ -16,7 +16,10 @@ app = typer.Typer(add_completion=False)
 def apply(
     rule: Annotated[str, typer.Argument(help="The rule, as `fairtrial improve --save` wrote it.")],
     data: Annotated[
-        str, typer.Argument(help="CSV or Parquet file with the rule's columns, or a glob of them.")
+        str,
+        typer.Argument(
+            help="CSV, Excel, Parquet, Arrow or JSON file with the rule's columns, or a glob of them."
+        ),
     ],
     csv: Annotated[
         str | None, typer.Option("--csv", help="Write row, decision and score to this file.")

@@ -47,7 +47,7 @@ LISTED = 12  # columns that a refusal proposes
 
 @app.command()
 def init(
-    data: Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.")],
+    data: Annotated[str, typer.Argument(help="CSV, Excel, Parquet, Arrow or JSON file, or a glob of them.")],
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing, take the guesses.")] = False,
     preset: Annotated[
         str | None,
@@ -72,6 +72,10 @@ def init(
         list[str] | None,
         typer.Option("--positive", help="A label that counts as 1, such as yes or decision=yes (repeat it)."),
     ] = None,
+    reading: Annotated[
+        list[str] | None,
+        typer.Option("--reading", help="How the file is read, such as sheet=Data or decimal=, (repeat it)."),
+    ] = None,
     missing: Annotated[
         str | None, typer.Option("--missing", help="error, drop or category; default: a guess.")
     ] = None,
@@ -89,7 +93,8 @@ def init(
             Set("decision"), Set("outcome"), Set("score"), Set("group"), Set("yes"),
         )  # fmt: skip
         raise InputError("init", Fault("", "questions need a terminal", cure=cure))
-    profiles = _looked_at(data)
+    how = _reading(reading or [])
+    profiles = _looked_at(data, how)
     found = named.put_into(guess(profiles, preset), profiles)
     asked = not yes and not named.given
     if asked:
@@ -99,10 +104,10 @@ def init(
     _check(found, profiles)
     if preset is None:
         make_answerable(found)
-    found.warnings += [*_selective(data, found), *not_one_person(found, profiles)]
+    found.warnings += [*_selective(data, how, found), *not_one_person(found, profiles)]
     source = os.path.relpath(data, target.absolute().parent) if not os.path.isabs(data) else data
     title = f"Fairness audit of {Path(data).stem}"
-    _write(target, compose(found, source, title))
+    _write(target, compose(found, source, title, how))
     _tell(found, target, guessed=not asked)
 
 
@@ -203,13 +208,23 @@ def _target(out: str, force: bool) -> Path:
     return check_output_file("init", target)
 
 
-def _looked_at(data: str) -> list[Profile]:
+def _reading(texts: list[str]) -> dict[str, str]:
+    """How the file is read, as it was typed."""
+    try:
+        return dict(map(arguments.key_and_text, texts))
+    except ValueError as error:
+        raise InputError("init", Fault("reading", f"must be a key and its value, such as {error}")) from None
+
+
+def _looked_at(data: str, reading: Mapping[str, str]) -> list[Profile]:
     """What the columns hold; a fault of the file is told by the command that was called."""
     try:
-        profiles = profile_file(data)
+        profiles = profile_file(data, reading)
     except InputError as error:
         raise InputError("init", error.faults) from None
-    files = Files(data)
+    files = Files(data, reading)
+    for said in files.said(()):
+        typer.echo(f"Note: {said}", err=True)
     if files.csv and any(header.numbered for header in files.headers.values()):
         typer.echo("Note: the first column has no name and counts the rows; it is not read.", err=True)
     if files.csv and (text := no_names(profiles)):
@@ -319,7 +334,7 @@ def _value_faults(role: str, profile: Profile) -> Iterator[Fault]:
         yield Fault(role, f"{count} where a decision has two", cure=cure, subject=subject)
 
 
-def _selective(data: str, found: Guess) -> list[str]:
+def _selective(data: str, reading: Mapping[str, str], found: Guess) -> list[str]:
     """What selective labels leave unanswered; looked for before anything is proposed."""
     if found.missing != "drop" or found.outcome is None or found.decision is None:
         return []
@@ -329,7 +344,7 @@ def _selective(data: str, found: Guess) -> list[str]:
         "positive": found.positive or None,
     }
     try:
-        labels = selective_labels(Audit(data, missing="drop", **roles))
+        labels = selective_labels(Audit(data, missing="drop", reading=reading, **roles))
     except InputError:
         return []  # `run` says what is wrong with these columns
     if labels is None:

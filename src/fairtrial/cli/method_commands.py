@@ -30,7 +30,9 @@ from fairtrial.cli.printing import MORE_OUTPUTS, OUTPUT_OPTIONS, QUIET, OutputFi
 from fairtrial.cli.speech import CommandSpeech
 
 CONDITION_MET = 3  # exit code of a gate that closes
-DATA = Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.", metavar="DATA")]
+DATA = Annotated[
+    str, typer.Argument(help="CSV, Excel, Parquet, Arrow or JSON file, or a glob of them.", metavar="DATA")
+]
 
 
 def questions() -> dict[str, Method]:

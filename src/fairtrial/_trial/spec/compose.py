@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fairtrial._trial.spec.guess import Guess
@@ -32,7 +33,7 @@ _METRICS = {
 }
 
 
-def compose(guess: Guess, source: str, title: str) -> str:
+def compose(guess: Guess, source: str, title: str, reading: Mapping[str, str] | None = None) -> str:
     """The text of the spec; every guess says that it is one."""
     lines = [
         "# An audit in one file. Check what stands here, then hand it to `fairtrial run`.",
@@ -51,6 +52,7 @@ def compose(guess: Guess, source: str, title: str) -> str:
         "",
         "[data]",
         f"source = {value_text(source)}",
+        *([f"reading = {value_text(dict(reading))}"] if reading else []),
         *_roles(guess),
         "",
         *_words(guess),

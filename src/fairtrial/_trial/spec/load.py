@@ -227,7 +227,7 @@ def _check_rows(data: Data, faults: SpecFaults, rows_at_hand: bool) -> None:
         faults.add(("data",), Fault("", text))
     both = (data.source is None) == (data.dataset is None)
     if not spark and both and not (rows_at_hand and data.source is None):
-        text = 'needs either source = "file.csv" (or .parquet, or a glob) or dataset = "compas"'
+        text = 'needs either source = "file.csv" (or .xlsx, .parquet, a glob) or dataset = "compas"'
         faults.add(("data",), Fault("", text))
     for key, found, where in (
         ("table", data.table, True),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
+from fairtrial._audit.files import KNOWN, split_sheet
 from fairtrial._audit.groups import check_target, find_groups
 from fairtrial._errors import Fault, Faults, InputError, Set, Words, did_you_mean
 from fairtrial._method.declaration import find_method
@@ -127,10 +128,10 @@ def _source(spec: Spec, faults: SpecFaults) -> Any:
     source = spec.source
     if any(mark in source for mark in "*?["):
         return source
-    path = Path(source)
+    path = Path(split_sheet(source)[0])
     if not path.exists():
         folder = path.parent
-        others = sorted(file.name for file in folder.glob("*") if file.suffix in (".csv", ".parquet", ".gz"))
+        others = sorted(file.name for file in folder.glob("*") if file.suffix in (*KNOWN, ".gz"))
         hint = (
             did_you_mean(path.name, others)
             if folder.is_dir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
@@ -60,9 +60,9 @@ class Profile:
         return different and (self.whole or not self.numeric)
 
 
-def profile_file(path: str) -> list[Profile]:
+def profile_file(path: str, reading: Mapping[str, str] | None = None) -> list[Profile]:
     """Profiles of all columns, from a sample of the file's rows (of the first file of a glob)."""
-    files = Files(path)
+    files = Files(path, reading)
     columns = files.columns
     values: dict[str, list[Any]] = {name: [] for name in columns}
     try:
@@ -72,9 +72,14 @@ def profile_file(path: str) -> list[Profile]:
                 values[name].append(row.get(name))
     except (OSError, EOFError, ValueError, NotImplementedError, MemoryError, csv.Error) as error:
         fault = Fault(
-            "data", f"cannot be read: {str(error).splitlines()[0]}", subject=files.paths[0], cure=UNREADABLE
+            "data",
+            f"cannot be read: {str(error).splitlines()[0]}",
+            subject=files.plain[0].name,
+            cure=UNREADABLE,
         )
         raise InputError("Audit", fault) from None
+    if files.csv:
+        values |= files.read_numbers(values)
     return [_profile(name, values[name]) for name in columns]
 
 

@@ -32,7 +32,9 @@ CORRECTION = Option("holm needs no assumption; max-t uses how tests of the same 
 class RowSource:
     """Where the rows are; a threshold may be the sample's own median."""
 
-    source: Annotated[str | None, Option("CSV or Parquet file, or a glob of them.")] = None
+    source: Annotated[str | None, Option("CSV, Excel, Parquet, Arrow or JSON file, or a glob of them.")] = (
+        None
+    )
     dataset: Annotated[str | None, Option("A bundled dataset by name, such as compas.")] = None
     engine: Annotated[
         Literal["duckdb", "spark"],

@@ -13,7 +13,7 @@ export async function start() {
     if (file.size > about.most_megabytes * 1024 ** 2) wrong.replaceChildren(faults([`${file.name} is larger than ${about.most_megabytes.toLocaleString("en")} MB, the most that a file may have here. Start the server with --upload, or with --folder to read a file where it lies.`]));
     else opened(() => ask("POST", `/api/files?name=${encodeURIComponent(file.name)}`, file), file.size);
   };
-  const input = el("input", { type: "file", id: "file", accept: ".csv,.gz,.tsv,.parquet,.arrow,.feather,.xlsx", onchange: (event) => upload(event.target.files[0]) });
+  const input = el("input", { type: "file", id: "file", accept: ".csv,.gz,.tsv,.txt,.jsonl,.ndjson,.json,.parquet,.arrow,.feather,.xlsx,.xlsm", onchange: (event) => upload(event.target.files[0]) });
   const drop = el("div", { class: "drop",
     ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
     ondragleave: () => drop.classList.remove("over"),
