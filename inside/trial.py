@@ -55,6 +55,7 @@ from fairtrial._trial.shared_people import correlation_of as correlation_of
 from fairtrial._trial.shared_people import find_dependence as find_dependence
 from fairtrial._trial.shared_people import influence_of as influence_of
 from fairtrial._trial.spec import open_audit as open_audit
+from fairtrial._trial.spec.cards import cards as cards
 from fairtrial._trial.spec.guess import guess as guess
 from fairtrial._trial.spec.key_lines import KeyLines as KeyLines
 from fairtrial._trial.spec.key_lines import SpecFaults as SpecFaults

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from inside.trial import ROWS, good_for_a_person, guess, held_by, meaning_yes, profile_file
+from inside.trial import ROWS, cards, good_for_a_person, guess, held_by, meaning_yes, profile_file
 
 Run = Callable[..., tuple[int, str, str]]
 Columns = Mapping[str, list[object]]
@@ -136,7 +136,7 @@ def test_a_row_that_may_not_be_one_person_is_announced(tmp_path: Path, run: Run)
     }  # fmt: skip
     _, err = found(run, tmp_path, columns)
     assert "Check: 'Freq' may say how many people a row stands for" in err
-    assert "frame.loc[frame.index.repeat(frame['Freq'])]" in err
+    assert 'If it does, add count = "Freq" under [data].' in err
     assert (
         "Check: 'weight' may be a survey weight, and people count alike. If it is, add weight = \"weight\""
         in err
@@ -178,3 +178,44 @@ def test_a_sorted_file_is_looked_at_throughout(kind: str, tmp_path: Path) -> Non
     proposed = guess(profiles)
     assert (proposed.decision, proposed.groups) == ("hired", ["sex"])
     assert profile_file(str(path)) == profiles
+
+
+def proposed(run: Run, folder: Path, *lines: str) -> tuple[dict[str, Any], str]:
+    """[data] of what is written for a file of these lines, and what is told beside it."""
+    file, out = folder / "table.csv", folder / "audit.toml"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    code, _, err = run("init", str(file), "--yes", "--force", "--out", str(out))
+    assert code == 0, err
+    return tomllib.loads(out.read_text(encoding="utf-8"))["data"], err
+
+
+def test_a_table_of_counts_is_proposed_as_such(tmp_path: Path, run: Run) -> None:
+    lines = ["Admitted,Male,A,512", "Rejected,Male,A,313", "Admitted,Female,A,89", "Rejected,Female,A,19"]
+    data, err = proposed(run, tmp_path, "Admit,Gender,Dept,Freq", *lines, "Admitted,Male,B,353")
+    assert (data["count"], data["decision"], data["groups"]) == ("Freq", "Admit", ["Gender"])
+    assert "'Freq' is taken as how many people each row stands for: 5 rows are 1,286 people." in err
+    assert '# features = ["Dept"]' in (tmp_path / "audit.toml").read_text(encoding="utf-8")
+    profiles = profile_file(str(tmp_path / "table.csv"))
+    items = {item.key: item for card in cards(guess(profiles), profiles) for item in card.items}
+    assert [(one.value, one.people) for one in items["count"].choices] == [("Freq", 1286), (None, 5)]
+    assert [one.value for one in items["groups"].choices] == ["Gender", "Dept"]
+    assert items["groups"].choices[0].words == "Gender: Male for 92 of 100, Female for 8 of 100"
+
+
+@pytest.mark.parametrize(
+    "hired", [("30", "10", "25", "12"), ("0.25", "0.125", "0.2", "0.2"), ("30", "30", "20", "20")]
+)
+def test_a_table_of_totals_is_proposed_as_such(tmp_path: Path, run: Run, hired: tuple[str, ...]) -> None:
+    rows = ("f,x,120", "m,x,80", "f,y,90", "m,y,60")
+    lines = [f"{row},{number}" for row, number in zip(rows, hired, strict=True)]
+    data, err = proposed(run, tmp_path, "Gender,Office,Applicants,Hired", *lines)
+    assert (data["total"], data["decision"], data["favourable"]) == ("Applicants", "Hired", 1)
+    assert "positive" not in data
+    assert "4 rows are 350 people" in err
+
+
+def test_rows_of_one_person_each_have_no_count(tmp_path: Path, run: Run) -> None:
+    lines = [f"{'fm'[i % 2]},{i % 2},{1 + i % 5},{20 + i % 30}" for i in range(90)]
+    data, err = proposed(run, tmp_path, "gender,hired,people,age", *lines)
+    assert not {"count", "total"} & set(data)
+    assert "'people' may say how many people a row stands for" in err

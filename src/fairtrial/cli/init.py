@@ -305,7 +305,7 @@ def _label_faults(found: Guess, by_name: Mapping[str, Profile]) -> Iterator[Faul
                 subject=repr(profile.name),
                 cure="name two different columns",
             )
-        elif profile is not None and role not in found.positive:
+        elif profile is not None and role not in found.positive and found.total is None:
             yield from _value_faults(role, profile)
     for name in found.groups:
         if name in by_name and by_name[name].identifier and name not in found.bins:

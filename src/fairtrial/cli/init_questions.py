@@ -24,6 +24,7 @@ from fairtrial._trial.spec.name_words import positive_label
 from fairtrial._trial.spec.one_hot import families
 from fairtrial._trial.spec.profile import Profile
 from fairtrial._trial.spec.speech import value_text
+from fairtrial._trial.spec.table_of_counts import may_count, people_of
 from fairtrial._trial.spec.tables import PRESETS
 
 QUESTIONS = {
@@ -237,21 +238,22 @@ FEW_ROWS = 20  # of one person; an identifier that more rows share names a place
 def not_one_person(found: Guess, profiles: Sequence[Profile]) -> list[str]:
     """What an audit would get wrong, and the line that puts it right."""
     taken = {found.decision, found.outcome, found.score, *compared_columns(found)}
+    counted = found.count or found.total
+    if counted is not None:
+        profile = next(profile for profile in profiles if profile.name == counted)
+        return [
+            f"{counted!r} is taken as how many people each row stands for: {profile.rows:,} rows are "
+            f"{people_of(profile):,} people. If each row is one person, take it out."
+        ]
     return [text for profile in profiles if profile.name not in taken for text in _signs(profile)]
 
 
 def _signs(profile: Profile) -> Iterator[str]:
     name, shown = profile.name, repr(profile.name)
     several = profile.numeric and profile.high > 1
-    if (
-        several
-        and words.role_rank(name, "count") is not None
-        and all(label.isdigit() for label in profile.labels)
-    ):
-        yield (
-            f"{shown} may say how many people a row stands for, and each row is taken as one person. If it does, "
-            f"write a row for each (pandas: frame.loc[frame.index.repeat(frame[{shown}])])."
-        )
+    if may_count(profile):
+        line = f"count = {value_text(name)}"
+        yield f"{shown} may say how many people a row stands for. If it does, add {line} under [data]."
     elif several and words.role_rank(name, "weight") is not None and not profile.category:
         line = f"weight = {value_text(name)}"
         yield f"{shown} may be a survey weight, and people count alike. If it is, add {line} under [data]."

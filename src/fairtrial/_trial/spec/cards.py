@@ -22,6 +22,7 @@ from fairtrial._trial.spec.guess import (
 from fairtrial._trial.spec.name_words import good_for_a_person, positive_label
 from fairtrial._trial.spec.one_hot import Family, families
 from fairtrial._trial.spec.profile import Profile
+from fairtrial._trial.spec.table_of_counts import in_people, may_count, people_of
 
 UNKNOWN = "I don't know"
 NO_COLUMN = "no column"
@@ -66,13 +67,15 @@ class Card:
 
 def cards(found: Guess, profiles: Sequence[Profile]) -> tuple[Card, ...]:
     """The three cards of a guess; `dataclasses.asdict` makes them JSON."""
-    compared = (groups_item(found, profiles),)
-    decided = (decision_item(found, profiles),)
-    other = (outcome_item(found, profiles), score_item(found, profiles))
+    counted = found.count or found.total
+    people = in_people(profiles, counted)
+    compared = (groups_item(found, people),)
+    decided = (decision_item(found, people if found.total is None else profiles),)
+    other = [outcome_item(found, profiles), score_item(found, profiles), *count_items(found, profiles)]
     return (
         Card("decided", "What was decided?", decided),
         Card("compared", "Who is compared?", compared),
-        Card("else", "What else counts?", other),
+        Card("else", "What else counts?", tuple(other)),
     )
 
 
@@ -80,8 +83,14 @@ def decision_item(found: Guess, profiles: Sequence[Profile]) -> Item:
     """The column of decisions, and of each that it could be which value is good for a person."""
     by_name = {profile.name: profile for profile in profiles}
     named = _candidates(found.decision, profiles, compared_columns(found))
+    counted = found.decision if found.total is not None else None
     choices = [
-        Choice(name, name, writes={"data": {"decision": name}}, then=(direction_item(by_name[name]),))
+        Choice(
+            name,
+            name,
+            writes={"data": {"decision": name}},
+            then=(_counted_direction(found) if counted == name else direction_item(by_name[name]),),
+        )
         for name in named
     ]
     choices.append(Choice(None, NO_COLUMN))
@@ -122,6 +131,35 @@ def _direction_choice(profile: Profile, label: str, yes: str | None) -> Choice:
     return Choice(label, label, _people(profile, label), {"data": writes})
 
 
+def _counted_direction(found: Guess) -> Item:
+    """Whether it is good for a person to be among those whom a column counts."""
+    said = {1: "yes", 0: "no"}
+    choices = [Choice(value, text, writes={"data": {"favourable": value}}) for value, text in said.items()]
+    question = f"{found.decision!r} counts some of the people in {found.total!r}. Is that decision good for the person?"
+    reason = "its name says so" if found.favourable is not None else "its name does not say it"
+    sure = found.favourable is not None
+    return Item("favourable", question, found.favourable, reason, sure, (*choices, Choice(None, UNKNOWN)))
+
+
+def count_items(found: Guess, profiles: Sequence[Profile]) -> list[Item]:
+    """How many people a row stands for, where a column's name speaks of it."""
+    counted = found.count or found.total
+    able = [
+        p for p in profiles if p.name == counted or (may_count(p) and p.name not in compared_columns(found))
+    ]
+    if not able:
+        return []
+    role = "count" if found.total is None else "total"
+    choices = [
+        Choice(p.name, f"as many as {p.name!r} says", people_of(p), {"data": {role: p.name}}) for p in able
+    ]
+    rows = able[0].rows
+    reason = "no two rows have the same labels" if counted else "its name may say so, and many rows are alike"
+    question = "How many people does each row stand for?"
+    alone = Choice(None, "one person", rows)
+    return [Item("count", question, counted, reason, False, (*choices, alone))]
+
+
 def outcome_item(found: Guess, profiles: Sequence[Profile]) -> Item:
     """The column of what really happened."""
     taken = compared_columns(found) | {str(found.decision)}
@@ -158,7 +196,7 @@ def groups_item(found: Guess, profiles: Sequence[Profile]) -> Item:
     """The attributes whose groups are compared, each with its groups and their sizes."""
     by_name = {profile.name: profile for profile in profiles}
     written = {family.name: family for family in families(profiles)}
-    taken = {found.decision, found.outcome, found.score}
+    taken = {found.decision, found.outcome, found.score, found.count, found.total}
     named = dict.fromkeys([*found.attributes, *comparable(profiles)])
     choices = []
     for name in named:

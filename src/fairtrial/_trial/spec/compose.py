@@ -22,6 +22,10 @@ _ROLES = {
     "outcome": "what really happened or was needed",
     "score": "what the decision rests on",
 }
+_COUNTS = {
+    "count": "a guess: how many people each row stands for; without it each row is one person",
+    "total": "a guess: how many people each row is about; the decision counts some of them",
+}
 _METRICS = {
     "general": "selection_rate",
     "employment": "selection_rate",
@@ -77,6 +81,9 @@ def _roles(guess: Guess) -> list[str]:
             lines.append(_line(role, name, guess.remarks.get(role, words)))
         elif role != "score" or guess.preset != "employment":
             lines.append(f'# {role} = "…"'.ljust(28) + f" # {words}")
+    for role, words in _COUNTS.items():
+        if getattr(guess, role) is not None:
+            lines.append(_line(role, getattr(guess, role), words))
     if guess.threshold is not None:
         lines.append(_line("threshold", guess.threshold, guess.remarks["threshold"]))
     if guess.positive:

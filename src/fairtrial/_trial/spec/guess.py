@@ -14,6 +14,7 @@ from fairtrial._trial.spec.attributes import (
 from fairtrial._trial.spec.name_words import good_for_a_person, meaning_yes, positive_label, readable
 from fairtrial._trial.spec.one_hot import Family, families
 from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Profile
+from fairtrial._trial.spec.table_of_counts import count_column, counted_part
 from fairtrial._trial.spec.tables import PRESETS
 
 MANY = 10  # more numbers than this are no labels
@@ -40,6 +41,8 @@ class Guess:
     positive: dict[str, str | list[str]] = field(default_factory=dict)
     missing: str = "error"
     favourable: int | str | None = None
+    count: str | None = None  # how many people a row stands for,
+    total: str | None = None  # or of how many the decision or outcome counts some
     words: dict[str, object] = field(default_factory=dict)  # the keys of [words]
     remarks: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -50,14 +53,27 @@ def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
     grouped = families(profiles)
     found = Guess(preset=preset or _preset(profiles, grouped))
     compare_by(found, named_attributes(profiles, grouped), profiles)
-    _guess_roles(found, _spoken(profiles, grouped))
+    found.count = count_column(profiles, compared_columns(found))
+    counted = _guess_total(found, profiles)
+    _guess_roles(found, [(n, p) for n, p in _spoken(profiles, grouped) if p.name not in counted])
     if found.decision is None and found.score is None and found.outcome is None:
-        left = binary_columns(profiles, compared_columns(found))
+        left = binary_columns(profiles, compared_columns(found) | counted)
         if len(left) == 1 and any(p.name == left[0] and readable(p) for p in profiles):
             found.outcome = left[0]  # among several, or where neither label means yes, nothing is guessed
             found.remarks["outcome"] = "a guess: the only other column of two values"
     _settle(found, profiles)
     return found
+
+
+def _guess_total(found: Guess, profiles: Sequence[Profile]) -> set[str]:
+    """The columns of counts: of everybody, and of those with the decision or else the outcome."""
+    for role in ("decision", "outcome") if found.count is not None else ():
+        part = counted_part(str(found.count), profiles, role)
+        if part is not None:
+            setattr(found, role, part)
+            found.count, found.total = None, found.count
+            break
+    return {name for name in (found.count, found.total, found.decision, found.outcome) if name}
 
 
 def _guess_roles(found: Guess, named: Sequence[tuple[str, Profile]]) -> None:
@@ -70,6 +86,8 @@ def _guess_roles(found: Guess, named: Sequence[tuple[str, Profile]]) -> None:
         "outcome": lambda profile: (profile.binary or (real and profile.numeric)) and not profile.identifier,
     }
     for role, fit in fits.items():
+        if found.total is not None and (role == "score" or getattr(found, role) is not None):
+            continue  # of totals nothing else is known of single people
         best = _best([(name, p) for name, p in named if p.name not in taken and fit(p)], role)
         setattr(found, role, best)
         taken |= {best} if best else set()
@@ -151,7 +169,8 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
     _settle_decision(found, by_name)
     for role in ("decision", "outcome"):
         profile = by_name.get(str(getattr(found, role)))
-        label = None if profile is None or profile.zero_one else positive_label(profile)
+        labelled = profile is not None and not profile.zero_one and found.total is None
+        label = positive_label(profile) if profile is not None and labelled else None
         if label is not None:
             found.positive[role] = label
             found.remarks["positive"] = "the labels that count as 1: check them"
@@ -162,12 +181,23 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
 
 def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
     """The features are what is left once everything else has its part."""
-    taken = {*_role_columns(found), *compared_columns(found)}
+    _settle_counts(found, profiles)
+    taken = {*_role_columns(found), *compared_columns(found), found.count, found.total}
     written = [set(family.columns.values()) for family in families(profiles)]
     taken = taken.union(*(family for family in written if family & taken))
     found.features = [
         profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
+
+
+def _settle_counts(found: Guess, profiles: Sequence[Profile]) -> None:
+    """Counts are no other part; a total goes with a column that counts some of its people."""
+    taken = {*_role_columns(found), *compared_columns(found)}
+    found.count = None if found.count in taken else found.count
+    if found.total is not None:
+        told = {counted_part(found.total, profiles, role) for role in ("decision", "outcome")}
+        fits = found.total not in taken and bool(told & {found.decision, found.outcome} - {None})
+        found.total = found.total if fits else None
 
 
 def _role_columns(found: Guess) -> list[str]:

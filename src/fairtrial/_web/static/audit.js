@@ -30,7 +30,7 @@ function tabs(meta, present, current) {
 }
 
 const MISSING = { error: "are an error", drop: "are left out of what needs them", category: "are a group of their own" };
-const PARTS = { outcome: "what really happened", decision: "the decision", score: "the score", groups: "who is compared", features: "what models see", weight: "survey weight", unit: "who is repeated", positive: "counts as 1", favourable: "good for a person", missing: "missing values" };
+const PARTS = { outcome: "what really happened", decision: "the decision", score: "the score", groups: "who is compared", features: "what models see", weight: "survey weight", unit: "who is repeated", count: "how many people a row stands for", total: "of how many the decision counts some", positive: "counts as 1", favourable: "good for a person", missing: "missing values" };
 
 // What is fixed about the data, the preset, and what was chosen beside the questions, which are listed by themselves.
 function written(meta, names) {

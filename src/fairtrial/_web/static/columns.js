@@ -3,8 +3,9 @@ import { comparing, narrowed } from "./compared.js";
 import { asked } from "./questions.js";
 
 const ROLES = [["", "not used"], ["decision", "the decision"], ["outcome", "what really happened"], ["score", "the score"],
-  ["groups", "who is compared"], ["features", "what models see"], ["weight", "survey weight"], ["unit", "who is repeated"]];
-const SINGLE = ["decision", "outcome", "score", "weight", "unit"];
+  ["groups", "who is compared"], ["features", "what models see"], ["weight", "survey weight"], ["unit", "who is repeated"],
+  ["count", "how many people a row stands for"], ["total", "how many people a row is about, of whom the decision counts some"]];
+const SINGLE = ["decision", "outcome", "score", "weight", "unit", "count", "total"];
 
 // From a file to its roles and questions: proposed, changed by clicking, and checked while they are changed.
 export async function columns(id) {
@@ -57,7 +58,7 @@ export async function columns(id) {
 function proposed(file) {
   const found = file.proposal;
   const roles = new Map();
-  for (const name of ["decision", "outcome", "score"]) if (found[name]) roles.set(found[name], name);
+  for (const name of ["decision", "outcome", "score", "count", "total"]) if (found[name]) roles.set(found[name], name);
   for (const name of found.groups) roles.set(name, "groups");
   for (const name of found.features) if (!roles.has(name)) roles.set(name, "features");
   return { roles, positive: { ...found.positive }, favourable: found.favourable, threshold: found.threshold, missing: found.missing, preset: found.preset, bins: { ...found.bins },
@@ -92,7 +93,7 @@ function meaning(state, named, file, again) {
   const positive = ["decision", "outcome"].flatMap((role) => {
     const one = column(named(role)[0]);
     settle(state, role, one);
-    if (!one || one.labels.length !== 2 || one.labels.every((label) => ["0", "1"].includes(label))) { delete state.positive[role]; return []; }
+    if (!one || named("total").length || one.labels.length !== 2 || one.labels.every((label) => ["0", "1"].includes(label))) { delete state.positive[role]; return []; }
     const options = [...(one.labels.includes(state.positive[role]) ? [] : [["", "choose one"]]), ...one.labels.map((label) => [label, label])];
     return [field(`Which ${role} counts as 1?`, select(options, state.positive[role] ?? "", { id: `positive-${role}`, onchange: (event) => { count(state, role, event.target.value); again(); } }))];
   });
