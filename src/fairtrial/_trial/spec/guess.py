@@ -40,6 +40,7 @@ class Guess:
     positive: dict[str, str | list[str]] = field(default_factory=dict)
     missing: str = "error"
     favourable: int | str | None = None
+    score_favours: str | None = None
     words: dict[str, object] = field(default_factory=dict)  # the keys of [words]
     remarks: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
