@@ -11,6 +11,7 @@ import pytest
 
 import fairtrial as ft
 from fairtrial import METRICS, InputError
+from inside.cli import main
 from inside.data import associate, harmed_side, read_score_favours
 from inside.trial import build_page
 
@@ -180,3 +181,20 @@ def test_from_file_to_report(tmp_path: Path) -> None:
         InputError, match=r"line 8, \[data\] score_favours: is 'high', but the data say otherwise"
     ):
         ft.run(tmp_path / "audit.toml")
+
+
+def test_init_writes_the_direction_with_how_it_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    applicants().rename(columns={"pd": "risk_score"}).to_csv(tmp_path / "loans.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    asked = ["fairtrial", "init", "loans.csv", "--yes", "--decision", "approved", "--score", "risk_score"]
+    monkeypatch.setattr("sys.argv", [*asked, "--group", "race", "--favourable", "1", "--preset", "general"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    lines = (tmp_path / "audit.toml").read_text().splitlines()
+    (line,) = [line for line in lines if "score_favours" in line]
+    assert line.startswith('score_favours = "low"')
+    assert "# read off the data: scores are lower where approved is 1; check it" in line
+    assert ft.run(tmp_path / "audit.toml").verdict.code == "violated"

@@ -176,6 +176,13 @@ def _by_decision(audit: Columns) -> Association | None:
     return found
 
 
+def read_off(audit: Columns) -> tuple[High, bool] | None:
+    """Which scores are good for a person, by the decisions, and whether they are higher where the decision is 1."""
+    found = _by_decision(audit)
+    read = read_score_favours(found, audit.favourable)
+    return None if found is None or read is None else (read, found.higher)
+
+
 def _decides(audit: Columns) -> bool:
     """Whether the decision is one yes or no."""
     return audit.has("decision") and audit.order is None and not decision_is_real(audit)

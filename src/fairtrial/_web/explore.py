@@ -31,7 +31,17 @@ from fairtrial._web.views import more_people
 KEPT = 32  # audits that are kept open, each threshold of one by itself
 ROLES = ("decision", "outcome", "score", "weight", "unit")
 # What may be said of data whose rows alike are counted once: all that needs no row of its own.
-PLAIN = {"decision", "outcome", "score", "threshold", "groups", "positive", "favourable", "missing"}
+PLAIN = {
+    "decision",
+    "outcome",
+    "score",
+    "threshold",
+    "groups",
+    "positive",
+    "favourable",
+    "score_favours",
+    "missing",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from fairtrial._trial.spec.guess import (
 )
 from fairtrial._trial.spec.one_hot import families
 from fairtrial._trial.spec.profile import MAX_CATEGORIES, Profile, profile_file
+from fairtrial._trial.spec.score_direction import settle_score_favours
 from fairtrial._trial.spec.tables import PRESETS
 from fairtrial._work.whole_files import write_whole
 from fairtrial.cli.declared_options import completing
@@ -107,6 +108,7 @@ def init(
     found.warnings += [*_selective(data, how, found), *not_one_person(found, profiles)]
     source = os.path.relpath(data, target.absolute().parent) if not os.path.isabs(data) else data
     title = f"Fairness audit of {Path(data).stem}"
+    settle_score_favours(found, data, how)
     _write(target, compose(found, source, title, how))
     _tell(found, target, guessed=not asked)
 

@@ -94,6 +94,7 @@ def _roles(guess: Guess) -> list[str]:
     else:
         remark = "which decision is good for a person? Findings then say who is harmed"
         lines.append("# favourable = 1".ljust(28) + f" # {remark}")
+    lines += _score_favours(guess)
     rule = "error (refuse), drop (leave a row out of what needs the value) or category (for groups)"
     return [
         *lines,
@@ -107,6 +108,16 @@ def _roles(guess: Guess) -> list[str]:
         "# " + _line("features", guess.features or ["…"], "needed by explain, improve and scan"),
         _line("missing", guess.missing, rule),
     ]
+
+
+def _score_favours(guess: Guess) -> list[str]:
+    """Which scores are good for a person, where no threshold ties them to the decision."""
+    if guess.score is None or guess.decision is None:
+        return []
+    if guess.score_favours is not None:
+        return [_line("score_favours", guess.score_favours, guess.remarks["score_favours"])]
+    remark = "are high scores good for a person, or low ones? Findings then say who is harmed by the score"
+    return ['# score_favours = "high"'.ljust(28) + f" # {remark}"]
 
 
 def _words(guess: Guess) -> list[str]:

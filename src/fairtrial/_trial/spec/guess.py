@@ -43,6 +43,7 @@ class Guess:
     favourable: int | str | None = None
     count: str | None = None  # how many people a row stands for,
     total: str | None = None  # or of how many the decision or outcome counts some
+    score_favours: str | None = None
     words: dict[str, object] = field(default_factory=dict)  # the keys of [words]
     remarks: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
