@@ -102,7 +102,7 @@ def _rows(judged: Judgement) -> list[dict[str, Any]]:
             "members_needed": needed.members[index],
             "rows_needed": needed.rows[index],
             "detectable": undefined(why) if why is not None else needed.detectable[index],
-            **(dict.fromkeys(DIFFERENCES_ONLY) if part.scale == "ratio" else {}),
+            **(dict.fromkeys(DIFFERENCES_ONLY) if part.scale == "ratio" else judged.ratios[index]),
         }
     return rows
 
