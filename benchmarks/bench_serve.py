@@ -26,11 +26,11 @@ from harness import Row, limit
 MEGABYTE = 1024**2
 COMPAS = {
     "data": {"outcome": "two_year_recid", "score": "decile_score", "threshold": 5, "groups": ["race"]},
-    "measure": {"metrics": "fpr"},
+    "measure": {"metric": "fpr"},
 }
 LARGE = {
     "data": {"outcome": "outcome", "score": "score", "threshold": 0.5, "groups": ["race"]},
-    "measure": {"metrics": "fpr"},
+    "measure": {"metric": "fpr"},
 }
 
 

@@ -15,7 +15,7 @@ def trial() -> Trial:
         {
             "data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
             "report": {"title": "Promotion: <b>1</b>"},
-            "measure": {"metrics": "selection_rate"},
+            "measure": {"metric": "selection_rate"},
             "certify": {"metric": "selection_rate", "tolerance": 0.1},
         }
     )

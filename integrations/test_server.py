@@ -18,7 +18,7 @@ __all__ = ["client", "settings"]
 
 RICCI: dict[str, Any] = {
     "data": {"decision": "passed", "groups": ["race"]},
-    "measure": {"metrics": "selection_rate"},
+    "measure": {"metric": "selection_rate"},
 }
 
 

@@ -24,7 +24,7 @@ def compas() -> tuple[Spec, None]:
             "title": "COMPAS in Broward County",
             "decision": "Whether scores of 5 and above may weigh against a person's release before trial.",
         },
-        "measure": {"metrics": ["fpr", "fnr", "ppv"], "by": ["race"], "target": {"race": "Caucasian"}},
+        "measure": {"metric": ["fpr", "fnr", "ppv"], "by": ["race"], "target": {"race": "Caucasian"}},
         "certify": {"metric": "fpr", "by": ["race"], "target": {"race": "Caucasian"}, "tolerance": 0.05},
         "flag": {"metric": "fpr", "direction": "above", "depth": 2},
     }, None  # fmt: skip
@@ -38,7 +38,7 @@ def ricci() -> tuple[Spec, None]:
             "decision": "Whether the list of those who passed may be used for promotions.",
             "suppress_below": 0,  # court exhibits that anybody can read
         },
-        "measure": {"metrics": ["selection_rate"], "by": ["race"], "target": {"race": "W"}, "minimum": 10},
+        "measure": {"metric": ["selection_rate"], "by": ["race"], "target": {"race": "W"}, "minimum": 10},
         "certify": {"metric": "selection_rate", "by": ["race"], "target": {"race": "W"}, "tolerance": 0.8,
                     "scale": "ratio", "minimum": 10},
         "flag": {"metric": "selection_rate", "direction": "below", "minimum": 10},
@@ -53,7 +53,7 @@ def adult() -> tuple[Spec, None]:
             "title": "Incomes above 50,000 dollars in the census of 1994",
             "decision": "Whether a model that learns from these incomes may set credit limits.",
         },
-        "measure": {"metrics": ["selection_rate"], "by": ["sex", "race"]},
+        "measure": {"metric": ["selection_rate"], "by": ["sex", "race"]},
         "certify": {"metric": "selection_rate", "by": ["sex"], "target": {"sex": "Male"}, "within": ["occupation"],
                     "tolerance": 0.05},
         "flag": {"metric": "selection_rate", "direction": "below", "depth": 2},
@@ -74,7 +74,7 @@ def loans() -> tuple[Spec, Any]:
         "report": {
             "title": "Consumer loans", "decision": "Whether the score may go on deciding who gets a loan.",
         },
-        "measure": {"metrics": ["selection_rate", "ppv"], "by": ["ethnicity"], "target": {"ethnicity": "majority"}},
+        "measure": {"metric": ["selection_rate", "ppv"], "by": ["ethnicity"], "target": {"ethnicity": "majority"}},
         "certify": {"metric": "selection_rate", "by": ["ethnicity"], "tolerance": 0.05},
         "flag": {"metric": "selection_rate", "direction": "below", "within": ["income", "debt_ratio"]},
     }, frame  # fmt: skip
@@ -90,7 +90,7 @@ def thousand() -> tuple[Spec, Any]:
     return {
         "data": {"source": "branches.csv", "decision": "granted", "groups": ["branch"], "favourable": 1},
         "report": {"title": "A thousand branches", "decision": "Which branches are to be visited."},
-        "measure": {"metrics": ["selection_rate"], "by": ["branch"]},
+        "measure": {"metric": ["selection_rate"], "by": ["branch"]},
         "flag": {"metric": "selection_rate", "direction": "differs"},
     }, frame  # fmt: skip
 
@@ -105,7 +105,7 @@ def nothing() -> tuple[Spec, Any]:
     return {
         "data": {"source": "invitations.csv", "decision": "invited", "groups": ["sex", "region"], "favourable": 1},
         "report": {"title": "Invitations by lot", "decision": "Whether the lottery goes on as it is."},
-        "measure": {"metrics": ["selection_rate"], "by": ["sex", "region"]},
+        "measure": {"metric": ["selection_rate"], "by": ["sex", "region"]},
         "certify": {"metric": "selection_rate", "by": ["sex"], "tolerance": 0.05},
         "flag": {"metric": "selection_rate", "direction": "differs", "depth": 2},
     }, frame  # fmt: skip

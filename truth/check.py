@@ -162,7 +162,7 @@ def _with_probabilities(text: str, groups: Mapping[str, Any]) -> str:
         for name, columns in groups.items()
         for line in (f"[data.groups.{name}]", *(f'{label} = "{column}"' for label, column in columns.items()))
     ]
-    return "\n".join(["[data]", *lines, *tables, "[measure]", 'metrics = ["selection_rate"]']) + "\n"
+    return "\n".join(["[data]", *lines, *tables, "[measure]", 'metric = ["selection_rate"]']) + "\n"
 
 
 def _said(path: str, scenario: Scenario, claims: Iterable[Claim]) -> Iterable[Said]:
@@ -247,7 +247,7 @@ def _meets(said: Said, expect: Expect) -> bool:
 
 
 def _metrics(ask: Ask) -> list[str]:
-    named: Any = ask.arguments.get("metrics", ask.arguments.get("metric", ""))
+    named: Any = ask.arguments.get("metric", "")
     return [named] if isinstance(named, str) else list(named)
 
 

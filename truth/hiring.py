@@ -37,7 +37,7 @@ HALF = {"women": 0.5, "men": 0.5}
 ROLES = {"decision": "hired", "groups": ["sex"], "favourable": 1}
 INIT = ("--decision", "hired", "--group", "sex", "--favourable", "1", "--preset", "employment")
 MEN = {"sex": "men"}
-MEASURE = Ask("measure", {"metrics": "selection_rate", "by": "sex", "target": MEN})
+MEASURE = Ask("measure", {"metric": "selection_rate", "by": "sex", "target": MEN})
 BELOW = Expect("found", "selection_rate", {"sex": "women"}, "below")
 
 
@@ -111,7 +111,7 @@ SCENARIOS = [
         roles={"decision": "hired", "groups": ["ethnicity"], "favourable": 1},
         init=("--decision", "hired", "--group", "ethnicity", "--favourable", "1", "--preset", "employment"),
         asks=(
-            Ask("measure", {"metrics": "selection_rate", "by": "ethnicity"}),
+            Ask("measure", {"metric": "selection_rate", "by": "ethnicity"}),
             Ask("flag", {"metric": "selection_rate", "by": "ethnicity"}),
         ),
         from_readme=True,
@@ -126,7 +126,7 @@ SCENARIOS = [
         roles={"decision": "hired", "groups": ["office"]},
         init=("--decision", "hired", "--group", "office"),
         asks=(
-            Ask("measure", {"metrics": "selection_rate", "by": "office"}),
+            Ask("measure", {"metric": "selection_rate", "by": "office"}),
             Ask("certify", {"metric": "selection_rate", "by": "office", "tolerance": 0.1}),
         ),
         must=(),
@@ -142,7 +142,7 @@ SCENARIOS = [
         roles={"decision": "hired", "groups": ["origin"], "favourable": 1},
         init=None,
         asks=(
-            Ask("measure", {"metrics": "selection_rate", "by": "origin", "target": {"origin": "known"}}),
+            Ask("measure", {"metric": "selection_rate", "by": "origin", "target": {"origin": "known"}}),
             Ask("flag", {"metric": "selection_rate", "by": "origin", "target": {"origin": "known"}}),
         ),
         must=(Expect("found", "selection_rate", {"origin": "new"}, "below"),),
@@ -159,7 +159,7 @@ SCENARIOS = [
         roles={"decision": "promoted", "groups": ["department"], "favourable": 1},
         init=("--decision", "promoted", "--group", "department", "--favourable", "1"),
         asks=(
-            Ask("measure", {"metrics": "selection_rate", "by": "department"}),
+            Ask("measure", {"metric": "selection_rate", "by": "department"}),
             Ask("flag", {"metric": "selection_rate", "by": "department"}),
             Ask("certify", {"metric": "selection_rate", "by": "department", "tolerance": 0.02}),
         ),
@@ -180,7 +180,7 @@ SCENARIOS += [
         roles={"decision": "searched", "groups": ["race"], "favourable": 0},
         init=("--decision", "searched", "--group", "race", "--favourable", "0"),
         asks=(
-            Ask("measure", {"metrics": "selection_rate", "by": "race", "target": {"race": "White"}}),
+            Ask("measure", {"metric": "selection_rate", "by": "race", "target": {"race": "White"}}),
             Ask("flag", {"metric": "selection_rate", "by": "race", "direction": "harmed"}),
         ),
         must=(
@@ -198,7 +198,7 @@ SCENARIOS += [
         seen=file_of("searched"),
         roles={"decision": "searched", "groups": ["race"]},
         init=("--decision", "searched", "--group", "race"),
-        asks=(Ask("measure", {"metrics": "selection_rate", "by": "race", "target": {"race": "White"}}),),
+        asks=(Ask("measure", {"metric": "selection_rate", "by": "race", "target": {"race": "White"}}),),
         must=(ABOVE,),
         from_readme=True,
     ),

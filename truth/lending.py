@@ -59,8 +59,8 @@ SCENARIOS = [
         init=INIT,
         asks=(
             Ask("certify", {**SELECTION, "tolerance": 0.05}),
-            Ask("measure", {"metrics": "fpr", "by": "race", "target": WHITE}),
-            Ask("measure", {"metrics": "ppv", "by": "race", "target": WHITE}),
+            Ask("measure", {"metric": "fpr", "by": "race", "target": WHITE}),
+            Ask("measure", {"metric": "ppv", "by": "race", "target": WHITE}),
         ),
         must=(
             Expect("found", "selection_rate", {"race": "Black"}, "below"),
@@ -79,7 +79,7 @@ SCENARIOS = [
         roles=ROLES,
         init=INIT,
         asks=(
-            Ask("measure", {"metrics": "selection_rate", "by": "race", "target": WHITE}),
+            Ask("measure", {"metric": "selection_rate", "by": "race", "target": WHITE}),
             Ask("certify", {"metric": "tpr", "by": "race", "target": WHITE, "tolerance": 0.1}),
         ),
         must=(Expect("refused", "tpr", method="certify"),),
@@ -94,7 +94,7 @@ SCENARIOS = [
         roles=ROLES,
         init=INIT,
         asks=(
-            Ask("measure", {"metrics": ["selection_rate", "tpr", "fpr"], "by": "race", "target": WHITE}),
+            Ask("measure", {"metric": ["selection_rate", "tpr", "fpr"], "by": "race", "target": WHITE}),
             Ask("certify", {**SELECTION, "tolerance": 0.05}),
         ),
         must=(
@@ -164,7 +164,7 @@ SCENARIOS += [
         init=None,
         asks=(
             Ask("certify", {**MEAN, "tolerance": 0.1}),
-            Ask("measure", {"metrics": "mean_score", "by": "race", "target": WHITE}),
+            Ask("measure", {"metric": "mean_score", "by": "race", "target": WHITE}),
         ),
         must=(
             Expect("found", "mean_score", {"race": "Black"}, "above", "certify"),
@@ -181,7 +181,7 @@ SCENARIOS += [
         init=None,
         asks=(
             Ask("certify", {**MEAN, "tolerance": 0.1}),
-            Ask("measure", {"metrics": "mean_score", "by": "race", "target": WHITE}),
+            Ask("measure", {"metric": "mean_score", "by": "race", "target": WHITE}),
         ),
         never=(Expect("certified", "mean_score"),),
         short=True,

@@ -83,7 +83,7 @@ RACE = {"race": {"White": "p_white", "Black": "p_black", "Other": "p_other"}}
 PROXY = {"decision": "hired", "groups": RACE, "favourable": 1}
 PROXY_ASKS = (
     Ask("certify", {"metric": "selection_rate", "target": WHITE, "tolerance": 0.05}),
-    Ask("measure", {"metrics": "selection_rate", "target": WHITE}),
+    Ask("measure", {"metric": "selection_rate", "target": WHITE}),
     Ask("flag", {"metric": "selection_rate", "target": WHITE}),
 )
 PROXY_INIT = ("--decision", "hired", "--group", "p_black", "--favourable", "1")
@@ -99,7 +99,7 @@ SCENARIOS = [
         init=INIT,
         asks=(
             Ask("certify", {"metric": "tpr", "target": WHITE, "tolerance": 0.1}),
-            Ask("measure", {"metrics": [*ALL_RATES, "ppv", "selection_rate"], "target": WHITE}),
+            Ask("measure", {"metric": [*ALL_RATES, "ppv", "selection_rate"], "target": WHITE}),
             Ask("flag", {"metric": "accuracy", "target": WHITE, "tolerance": 0.05}),
         ),
         must=(
@@ -119,7 +119,7 @@ SCENARIOS = [
         init=INIT,
         asks=(
             Ask("certify", {"metric": "tpr", "target": WHITE, "tolerance": 0.05}),
-            Ask("measure", {"metrics": ALL_RATES, "target": WHITE}),
+            Ask("measure", {"metric": ALL_RATES, "target": WHITE}),
         ),
         must=(Expect("found", "tpr", {"race": "Black"}, "below", method="certify"),),
     ),
@@ -133,7 +133,7 @@ SCENARIOS = [
         init=COURT_INIT,
         asks=(
             Ask("certify", {"metric": "base_rate", "target": WHITE, "tolerance": 0.02}),
-            Ask("measure", {"metrics": ["tpr", "fpr", "ppv"], "target": WHITE}),
+            Ask("measure", {"metric": ["tpr", "fpr", "ppv"], "target": WHITE}),
         ),
         must=(Expect("undetermined", "base_rate"),),
     ),

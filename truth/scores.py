@@ -26,7 +26,7 @@ def risk(bias: float, base: float = 0.0) -> World:
 
 
 def measured(*metrics: str) -> Ask:
-    return Ask("measure", {"metrics": list(metrics), "by": "race", "target": WHITE})
+    return Ask("measure", {"metric": list(metrics), "by": "race", "target": WHITE})
 
 
 ROLES = {
@@ -166,7 +166,7 @@ SCENARIOS = [
         seen=file_of(score="risk"),
         roles={"score": "risk", "groups": ["race"]},
         init=None,
-        asks=(Ask("measure", {"metrics": "mean_score", "by": "race", "target": WHITE}), measured("fpr")),
+        asks=(Ask("measure", {"metric": "mean_score", "by": "race", "target": WHITE}), measured("fpr")),
         must=(
             Expect("found", "mean_score", {"race": "Black"}, "above"),
             Expect("refused", "fpr", method="measure"),
@@ -200,7 +200,7 @@ SCENARIOS += [
         roles=COST,
         init=None,
         asks=(
-            Ask("measure", {"metrics": "mean_score", "by": "clinic"}),
+            Ask("measure", {"metric": "mean_score", "by": "clinic"}),
             Ask("flag", {"metric": "mean_score", "by": "clinic"}),
         ),
         short=True,
@@ -214,7 +214,7 @@ SCENARIOS += [
         roles=COST,
         init=None,
         asks=(
-            Ask("measure", {"metrics": "mean_score", "by": "clinic"}),
+            Ask("measure", {"metric": "mean_score", "by": "clinic"}),
             Ask("flag", {"metric": "mean_score", "by": "clinic"}),
         ),
         must=(

@@ -104,7 +104,7 @@ def same_job(generator: Generator, size: int) -> People:
 
 
 def ask(by: object, **more: object) -> Ask:
-    return Ask("measure", {"metrics": "selection_rate", "by": by, **more})
+    return Ask("measure", {"metric": "selection_rate", "by": by, **more})
 
 
 HIRED = {"decision": "hired", "groups": ["sex"], "favourable": 1}

@@ -89,7 +89,7 @@ def random_case(seed: int) -> Case:
     chosen = sorted(random.choice(metrics, size=int(random.integers(1, len(metrics) + 1)), replace=False))
     target = random.choice(["rest", "overall"])
     spec["measure"] = {
-        "metrics": chosen,
+        "metric": chosen,
         "minimum": 2,
         "target": str(target),
         "depth": int(random.integers(1, 3)),

@@ -27,7 +27,7 @@ def case(cells: dict[str, list[list[int]]], metrics: list[str], **measure: objec
     truth = np.array(list(cells.values()))
     spec = {
         "data": {"source": "x.csv", "decision": "d", "outcome": "y", "groups": ["g"]},
-        "measure": {"metrics": metrics, "minimum": 2, **measure},
+        "measure": {"metric": metrics, "minimum": 2, **measure},
     }
     return Case({"g": list(cells)}, truth, spec)
 
@@ -62,7 +62,7 @@ def test_a_coarser_form_of_an_attribute_gives_few_people_away_unless_it_is_left_
     truth[0, 0], truth[1, 1], truth[2, 1] = [[90, 40], [60, 80]], [[100, 40], [60, 90]], [[2, 1], [1, 2]]
     spec = {
         "data": {"source": "x.csv", "decision": "d", "outcome": "y", "groups": ["g", "h"]},
-        "measure": {"metrics": ["selection_rate"], "minimum": 2, "depth": 1},
+        "measure": {"metric": ["selection_rate"], "minimum": 2, "depth": 1},
     }
     one = Case({"g": ["a", "b", "e"], "h": ["A", "not A"]}, truth, spec)
     assert attack(one.published(publish=True), one.labels, truth, LIMIT) == []

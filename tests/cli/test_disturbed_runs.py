@@ -31,7 +31,7 @@ threshold = 5
 groups = ["race", "sex"]
 
 [measure]
-metrics = ["fpr"]
+metric = ["fpr"]
 
 [flag]
 metric = "fpr"
@@ -150,7 +150,7 @@ def test_whatever_the_system_says_is_one_fault(number: int, tmp_path: Path, monk
 
     spec = {
         "data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
-        "measure": {"metrics": "selection_rate"},
+        "measure": {"metric": "selection_rate"},
     }
     with monkeypatch.context() as patch:
         patch.setattr(Keeper, "save", refuse)

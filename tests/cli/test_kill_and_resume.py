@@ -24,7 +24,7 @@ groups = ["race", "sex"]
 bins = { priors_count = [1, 4, 10] }
 
 [measure]
-metrics = ["fpr"]
+metric = ["fpr"]
 
 [flag]
 metric = "fpr"

@@ -73,7 +73,7 @@ score = "decile_score"
 threshold = 5
 groups = ["sex"]
 [measure]
-metrics = ["fpr"]
+metric = ["fpr"]
 """
 
 

@@ -28,7 +28,7 @@ threshold = 5
 groups = ["sex"]
 
 [measure]
-metrics = ["fpr"]
+metric = ["fpr"]
 """
 
 
@@ -122,7 +122,7 @@ def test_bad_input_leaves_nothing_behind(command: Command) -> None:
     (command.folder / "audit.toml").write_text(SMALL.replace("fpr", "fprr"))
     code, out, err = command("run", "audit.toml", "--out", "there")
     assert code == 2
-    assert "line 9, [measure] metrics" in err
+    assert "line 9, [measure] metric" in err
     assert "Did you mean 'fpr'?" in err
     assert out == ""
     assert not (command.folder / "there").exists()

@@ -26,7 +26,7 @@ groups = ["race", "sex"]
 bins = { priors_count = [1, 4, 10] }
 
 [measure]
-metrics = ["fpr", "mean_score"]
+metric = ["fpr", "mean_score"]
 
 [flag]
 metric = "fpr"

@@ -26,7 +26,7 @@ ROLES: dict[str, Any] = {"decision": "d", "outcome": "y", "score": "s", "groups"
 # Kept small: what is in question is what becomes of one odd value, not of the rest.
 CALLS: dict[str, dict[str, Any]] = {
     "plan": {"metric": "selection_rate", "rate": 0.3, "tolerance": 0.1},
-    "measure": {"metrics": "fpr"},
+    "measure": {"metric": "fpr"},
     "tabulate": {"table": "adverse-impact"},
     "certify": {"metric": "fpr", "tolerance": 0.1},
     "flag": {"metric": "fpr"},

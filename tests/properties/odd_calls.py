@@ -28,8 +28,7 @@ HOSTILE: dict[str, tuple[Any, ...]] = {
     "confidence_level": (0, 1, 95, math.nan, "x", None),
     "target": ({"nobody": "x"}, {"g": "nobody"}, math.nan, [], {"g": []}, "someone"),
     "by": ("nothing", 5, [], ["g", "g"], {"g": 1}, b"x"),
-    "metrics": ("nonsense", 5, [], None, ["fpr", "fpr"]),
-    "metric": ("nonsense", 5, "", None, "SELECTION_RATE"),
+    "metric": ("nonsense", 5, [], "", None, ["fpr", "fpr"], "SELECTION_RATE"),
     "depth": (0, -1, 99, "x", math.nan),
     "seed": (-1, math.nan, 2**70, "x"),
 }
@@ -66,7 +65,7 @@ def draw_call(generator: Generator, table: Table) -> Call:
         roles["missing"] = "category"
     method = str(generator.choice(["measure", "certify", "flag"]))
     metric = str(generator.choice(METRICS))
-    arguments: dict[str, Any] = {"metrics" if method == "measure" else "metric": metric}
+    arguments: dict[str, Any] = {"metric": metric}
     if generator.random() < 0.7:
         arguments["by"] = ["g", "h", ["g", "h"]][generator.integers(3)]
     if generator.random() < 0.5:

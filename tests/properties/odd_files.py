@@ -133,7 +133,7 @@ def _results() -> str:
     trial = fairtrial.run(
         {
             "data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
-            "measure": {"metrics": "selection_rate"},
+            "measure": {"metric": "selection_rate"},
             "certify": {"metric": "selection_rate", "tolerance": 0.05},
         }
     )

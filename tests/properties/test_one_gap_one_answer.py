@@ -145,7 +145,7 @@ def test_the_report_shows_the_same_digits_and_the_asked_level(
     about = {"target": target, "confidence_level": level}
     asked: dict = {
         "data": data,
-        "measure": {"metrics": [metric], **about},
+        "measure": {"metric": [metric], **about},
         "certify": {"metric": metric, **about},
         "flag": {"metric": metric, "direction": "differs", **about},
     }

@@ -26,7 +26,7 @@ def whole_spec(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "groups": ["race", "sex"], "features": features, "bins": {"priors_count": [1, 4, 10]},
         },
         "report": {"title": "Every question", "decision": "Whether it may be used.", "context": "A test."},
-        "measure": [{"metrics": ["fpr", "ppv"], "by": ["race"], "target": WHITE}, {"metrics": ["calibration"]}],
+        "measure": [{"metric": ["fpr", "ppv"], "by": ["race"], "target": WHITE}, {"metric": ["calibration"]}],
         "tabulate": [{"table": "local-law-144"}, {"table": "bias-record"}],
         "certify": {"metric": "fpr", "by": ["sex"], "tolerance": 0.05},
         "flag": {"metric": "fpr", "direction": "above", "depth": 2},

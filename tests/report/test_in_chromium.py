@@ -165,7 +165,7 @@ def evil_spec() -> dict[str, Any]:
     return {
         "data": {"source": "memory.csv", "decision": "decision", "groups": [EVIL]},
         "report": {"title": EVIL, "decision": EVIL, "context": EVIL, "author": EVIL},
-        "measure": {"title": EVIL, "metrics": ["selection_rate"]},
+        "measure": {"title": EVIL, "metric": ["selection_rate"]},
         "flag": {"metric": "selection_rate", "direction": "differs"},
     }
 

@@ -21,7 +21,7 @@ def page(favourable: int | None, target: object = CAUCASIAN) -> dict[str, Any]:
     trial = fairtrial.run(
         {
             "data": data,
-            "measure": {"metrics": ["fpr"], "target": target},
+            "measure": {"metric": ["fpr"], "target": target},
             "flag": {"metric": "fpr"},
         }
     )
@@ -60,7 +60,7 @@ def test_nothing_is_told_where_nothing_was_found() -> None:
     trial = fairtrial.run(
         {
             "data": {"dataset": "ricci", "decision": "passed", "groups": ["position"]},
-            "measure": {"metrics": "selection_rate"},
+            "measure": {"metric": "selection_rate"},
         }
     )
     assert headline(build_page(trial.to_dict())) == "It is not settled whether groups are treated equally."

@@ -60,7 +60,7 @@ def asked(folder: Path) -> dict[str, Any]:
                  "features": ["part", "points"], "favourable": 0},
         "report": {"suppress_below": 10},
         "run": {"seed": 1},
-        "measure": {"metrics": ["selection_rate"], "by": ["team"], "minimum": 2},
+        "measure": {"metric": ["selection_rate"], "by": ["team"], "minimum": 2},
         "certify": [{**own, "tolerance": 0.05}, own],
         "flag": {**own, "direction": "differs"},
         "scan": {"metric": "selection_rate", "protected": SMALL, "features": ["part"], "permutations": 199},
@@ -203,7 +203,7 @@ def test_what_run_prints_is_masked_as_the_report_is(below: int, is_told: bool, t
     spec = tmp_path / "audit.toml"
     spec.write_text(
         f'[data]\nsource = "planted.csv"\ndecision = "granted"\ngroups = ["team"]\n[report]\nsuppress_below = {below}\n'
-        '[measure]\nmetrics = ["selection_rate"]\nminimum = 2\n'
+        '[measure]\nmetric = ["selection_rate"]\nminimum = 2\n'
     )
     shown = CliRunner().invoke(program, ["run", str(spec), "--out", str(tmp_path / "out")])
     assert shown.exit_code == 0, shown.output
@@ -223,7 +223,7 @@ def test_what_is_not_published_is_said_with_the_reason(tmp_path: Path) -> None:
     spec = tmp_path / "audit.toml"
     spec.write_text(
         '[data]\nsource = "planted.csv"\ndecision = "granted"\ngroups = ["team"]\nfeatures = ["part"]\n'
-        '[measure]\nmetrics = ["selection_rate"]\n'
+        '[measure]\nmetric = ["selection_rate"]\n'
         '[scan]\nmetric = "selection_rate"\nprotected = {team = "alpha"}\npermutations = 99\n'
     )
     shown = CliRunner().invoke(program, ["run", str(spec), "--publish", "--out", str(folder)])

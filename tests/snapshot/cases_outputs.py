@@ -190,8 +190,8 @@ SPECS: dict[str, dict[str, Any]] = {
         "run": {"seed": 3},
         "groups": {"beta": {"g": "Beta"}},
         "metrics": {"left": {"value": "role.decision", "given": {"side": "left"}}},
-        "measure": [{"metrics": ["fpr", "ppv"], "by": ["g"], "target": "beta"},
-                    {"metrics": ["left"], "by": ["g"], "title": "Left"}],
+        "measure": [{"metric": ["fpr", "ppv"], "by": ["g"], "target": "beta"},
+                    {"metric": ["left"], "by": ["g"], "title": "Left"}],
         "certify": {"metric": "tpr", "by": ["g"], "tolerance": 0.1},
         "flag": {"metric": "fpr", "depth": 2, "tolerance": 0.02, "direction": "above"},
         "scan": {"metric": "fpr", "protected": "beta", "features": ["level", "side"], "permutations": 39},
@@ -214,7 +214,7 @@ SPECS: dict[str, dict[str, Any]] = {
     },
     "failing": {
         "data": {"source": "people.parquet", "decision": "d", "groups": ["g"]},
-        "measure": {"metrics": "selection_rate"},
+        "measure": {"metric": "selection_rate"},
         "transport": {"metric": "statistical_parity", "minimum": 100000},
     },
 }  # fmt: skip

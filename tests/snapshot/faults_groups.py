@@ -48,9 +48,9 @@ def _tolerances() -> dict[str, dict[str, Any]]:
 
 def group_faults() -> Iterator[Case]:
     yield from faulty_calls("measure", "people", (), {
-        **{key: value for key, value in common_faults("metrics").items() if key != "metric criterion"},
-        "metrics empty": {"metrics": []},
-        "metrics alike": {"metrics": ["tpr", {"name": "tpr", "value": "cost"}]},
+        **{key: value for key, value in common_faults("metric").items() if key != "metric criterion"},
+        "metrics empty": {"metric": []},
+        "metrics alike": {"metric": ["tpr", {"name": "tpr", "value": "cost"}]},
         "interval": {"interval": "wlison"}, "minimum zero": {"minimum": 0}, "minimum real": {"minimum": 2.5},
         "minimum true": {"minimum": True}, "depth zero": {"depth": 0}, "depth real": {"depth": 1.5},
         "target above one": {"target": 1.2}, "target nan": {"target": NAN}, "target true": {"target": True},
@@ -62,10 +62,10 @@ def group_faults() -> Iterator[Case]:
         "measure",
         "people decisions",
         ("tpr",),
-        {"outcome lacks": {}, "score lacks": {"metrics": ["brier", "calibration"]}},
+        {"outcome lacks": {}, "score lacks": {"metric": ["brier", "calibration"]}},
     )
     yield from faulty_calls(
-        "measure", "people cost", ("tpr",), {"real outcome": {}, "log loss of cost": {"metrics": "log_loss"}}
+        "measure", "people cost", ("tpr",), {"real outcome": {}, "log loss of cost": {"metric": "log_loss"}}
     )
     yield from faulty_calls("measure", "people grade", ("log_loss",), {"log loss of real scores": {}})
     yield from faulty_calls("measure", "gaps error", ("tpr",), {"missing values": {}})

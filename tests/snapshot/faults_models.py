@@ -25,7 +25,7 @@ decision = "dd"
 groups = ["gg"]
 
 [measure]
-metrics = ["tprr"]
+metric = ["tprr"]
 minimun = 3
 """
 
@@ -299,13 +299,13 @@ def spec_faults() -> Iterator[Case]:
         "no groups": {"data": {"source": "people.parquet", "decision": "d"}},
         "role unknown": {"data": {"source": "people.parquet", "decision": "dd", "groups": ["g"]}},
         "threshold alone": {"data": {"source": "people.parquet", "decision": "d", "threshold": 1, "groups": ["g"]}},
-        "metric unknown": {"measure": {"metrics": "selection"}},
-        "argument unknown": {"measure": {"metrics": "tpr", "intervals": "exact"}},
+        "metric unknown": {"measure": {"metric": "selection"}},
+        "argument unknown": {"measure": {"metric": "tpr", "intervals": "exact"}},
         "argument reserved": {"measure": {"seed": 1}},
-        "wrong type": {"measure": {"metrics": "selection_rate", "minimum": "many"}},
-        "level unknown": {"measure": {"metrics": "selection_rate", "by": [{"g": "Delta"}]}},
+        "wrong type": {"measure": {"metric": "selection_rate", "minimum": "many"}},
+        "level unknown": {"measure": {"metric": "selection_rate", "by": [{"g": "Delta"}]}},
         "lacks": {"certify": {"tolerance": 0.1}},
-        "not a table": {"measure": 3}, "needs outcome": {"measure": {"metrics": "tpr"}},
+        "not a table": {"measure": 3}, "needs outcome": {"measure": {"metric": "tpr"}},
         "title": {"measure": {"title": 3}},
         "preset unknown": {"preset": "insurance"},
         "preset needs": {"preset": "lending", "data": {"source": "people.parquet", "outcome": "y", "groups": ["g"]}},

@@ -23,7 +23,7 @@ _folders: list[TemporaryDirectory[str]] = []
 POSITIONS: dict[str, tuple[str, ...]] = {
     "Audit": ("data",),
     "load": ("name",),
-    "measure": ("audit", "metrics"),
+    "measure": ("audit", "metric"),
     "certify": ("audit", "metric"),
     "flag": ("audit", "metric"),
     "papers.elfa.certify": ("audit", "metric"),

@@ -81,7 +81,7 @@ def test_a_trial_claims_what_the_correction_bears_out(audit: ft.Audit) -> None:
     path = {"decision": "d", "groups": ["g", "noise"]}
     alone = ft.measure(ft.Audit(frame, **path), "selection_rate", by="g")
     assert {claim.verdict for claim in alone.claims()} == {"found"}
-    spec = {"data": {"source": "rows.csv", **path}, "measure": {"metrics": "selection_rate", "by": "g"},
+    spec = {"data": {"source": "rows.csv", **path}, "measure": {"metric": "selection_rate", "by": "g"},
             "flag": {"metric": "selection_rate", "by": "noise"}}  # fmt: skip
     trial = ft.run(spec, data=frame)
     assert {claim.verdict for claim in trial.claims()} == {"undetermined"}

@@ -79,7 +79,7 @@ def test_sizes_in_the_data_section() -> None:
 def test_the_page_and_its_files_do_not_hold_the_masked_size() -> None:
     data = people(a=500, b=400, c=25, f=8)
     spec = {"data": {"source": "memory.csv", "decision": "d", "groups": ["g"]},
-            "measure": {"metrics": ["selection_rate"]}}  # fmt: skip
+            "measure": {"metric": ["selection_rate"]}}  # fmt: skip
     content = run(spec, data=data).to_dict()
     assert [item["n"] for item in content["data"]["groups"]["g"]] == [500, 400, None, None]
     page = render(content)

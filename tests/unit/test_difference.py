@@ -105,7 +105,7 @@ def people(seed: int, rate: float) -> pd.DataFrame:
 def results(seed: int, rate: float, scale: str = "difference") -> dict[str, Any]:
     spec = {
         "data": {"decision": "chosen", "groups": ["group"]},
-        "measure": {"metrics": "selection_rate", "target": {"group": "b"}},
+        "measure": {"metric": "selection_rate", "target": {"group": "b"}},
     }
     if scale == "ratio":
         spec["measure"] |= {"scale": "ratio", "tolerance": 0.8}
@@ -138,7 +138,7 @@ def test_a_gap_is_counted_once_however_often_it_is_asked() -> None:
     """a against b and b against a, in two questions: one gap, one change."""
     spec = {
         "data": {"decision": "chosen", "groups": ["group"]},
-        "measure": {"metrics": "selection_rate"},
+        "measure": {"metric": "selection_rate"},
         "flag": {"metric": "selection_rate", "direction": "below"},
     }
     old, new = (
@@ -161,6 +161,6 @@ def test_groups_with_the_same_numbers_are_two_gaps() -> None:
         rows = [(group, int(place < yes + (more if group == "c" else 0))) for group, yes in counts.items()
                 for place in range(100)]  # fmt: skip
         frames.append(pd.DataFrame(rows, columns=["group", "chosen"]))
-    spec = {"data": {"decision": "chosen", "groups": ["group"]}, "measure": {"metrics": "selection_rate"}}
+    spec = {"data": {"decision": "chosen", "groups": ["group"]}, "measure": {"metric": "selection_rate"}}
     old, new = (fairtrial.run(spec, data=frame).to_dict() for frame in frames)
     assert len(difference(old, new)["tests"]) == 3

@@ -17,7 +17,7 @@ from inside.results import ChartFailed, cleaned, drawing, svg
 HOSTILE = ["a\x00b", "c\x01", "d\x0b\x0c", "e\x1f", "f\ufffe", "h\uffff", "i\u2028j", "\x7f\x9f"]
 SPEC = {
     "data": {"source": "people.csv", "decision": "hired", "groups": ["team"]},
-    "measure": {"metrics": "selection_rate"},
+    "measure": {"metric": "selection_rate"},
 }
 
 
@@ -99,7 +99,7 @@ import numpy as np, pandas as pd, fairtrial
 generator = np.random.default_rng(0)
 people = pd.DataFrame({"team": np.repeat(["a", "b"], 200), "hired": generator.integers(0, 2, 400)})
 fairtrial.run({"data": {"source": "people.csv", "decision": "hired", "groups": ["team"]},
-               "measure": {"metrics": "selection_rate"}}, data=people, out=sys.argv[1])
+               "measure": {"metric": "selection_rate"}}, data=people, out=sys.argv[1])
 """
 
 

@@ -81,7 +81,7 @@ def test_the_certificate_names_the_ratio_and_the_strata() -> None:
 
 def test_the_workbook_holds_numbers_as_numbers_and_no_formula(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
-    trial = fairtrial.run(spec(0.05, measure={"metrics": "selection_rate"}), data=people(0.3))
+    trial = fairtrial.run(spec(0.05, measure={"metric": "selection_rate"}), data=people(0.3))
     book = openpyxl.load_workbook(write_excel(trial.to_dict(), tmp_path / "audit.xlsx"))
     assert book.sheetnames == ["Summary", "measure", "certify"]
     cells = [cell for sheet in book for line in sheet.iter_rows() for cell in line]

@@ -24,7 +24,8 @@ def hiring(
 
 # -- what is good for a person ----------------------------------------------------------------------------------------
 GOOD = {
-    "selection_rate": "below", "tpr": "below", "fpr": "below", "tnr": "above", "fnr": "above", "ppv": "above",
+    "selection_rate": "below", "mean_decision": "below",
+    "tpr": "below", "fpr": "below", "tnr": "above", "fnr": "above", "ppv": "above",
     "fdr": "below", "npv": "below", "for": "above", "mean_score": "below", "balance_positive": "below",
     "balance_negative": "below", "calibration": "above", "calibration_negative": "below",
 }  # fmt: skip
@@ -121,7 +122,7 @@ def test_the_base_rate_is_described_and_never_violated() -> None:
     assert ft.certify(audit, "base_rate", tolerance=0.05).tone == "open"
     spec = {
         "data": {"source": "x.csv", "outcome": "y", "groups": ["sex"]},
-        "measure": {"metrics": "base_rate"},
+        "measure": {"metric": "base_rate"},
     }
     assert ft.run(spec, data=hiring().rename(columns={"d": "y"})).verdict.code == "undetermined"
 
@@ -181,7 +182,7 @@ def test_the_target_carries_its_attribute_too() -> None:
 def test_in_a_trial_every_section_names_the_attribute() -> None:
     frame = hiring().assign(race=["a", "b"] * 500)
     data = {"source": "x.csv", "decision": "d", "groups": ["sex", "race"]}
-    trial = ft.run({"data": data, "measure": {"metrics": "selection_rate", "by": "sex"}}, data=frame)
+    trial = ft.run({"data": data, "measure": {"metric": "selection_rate", "by": "sex"}}, data=frame)
     assert "the selection rate of sex: F is 20.0 points below" in trial.verdict.text
 
 
@@ -246,12 +247,12 @@ def test_sections_are_told_apart_by_what_they_ask() -> None:
         "Certification by race", "Flags",
     ]  # fmt: skip
     risk = {**data, "outcome": "y", "score": "s"}
-    sections = [{"metrics": ["fpr"]}, {"metrics": ["ppv"]}]
+    sections = [{"metric": ["fpr"]}, {"metric": ["ppv"]}]
     page = build_page(ft.run({"data": risk, "measure": sections}, data=frame).to_dict())
     assert [section["short"] for section in page["sections"]] == ["Rates: fpr", "Rates: ppv"]
     sections = [
-        {"metrics": ["fpr"]},
-        {"metrics": ["ppv"], "by": "race"},
+        {"metric": ["fpr"]},
+        {"metric": ["ppv"], "by": "race"},
     ]  # who is compared is named once only
     page = build_page(ft.run({"data": risk, "measure": sections}, data=frame).to_dict())
     assert [section["short"] for section in page["sections"]] == ["Rates", "Rates by race"]

@@ -78,7 +78,7 @@ def test_a_dict_of_mixed_values_is_text() -> None:
 
 
 def test_a_frame_needs_no_source() -> None:
-    spec = {"data": {"decision": "d", "groups": ["sex"]}, "measure": {"metrics": "selection_rate"}}
+    spec = {"data": {"decision": "d", "groups": ["sex"]}, "measure": {"metric": "selection_rate"}}
     assert ft.run(spec, data=pd.DataFrame(ROWS)).complete
     assert ft.run(spec, data=ROWS).complete
     with pytest.raises(InputError, match="needs either source"):

@@ -68,7 +68,7 @@ def unfinished(tmp_path: Path):
     people["hired"] = people["hired"].astype(int)
     spec = {
         "data": {"source": "people.csv", "decision": "hired", "groups": ["team"]},
-        "measure": {"metrics": "selection_rate"},
+        "measure": {"metric": "selection_rate"},
         "certify": {"metric": "selection_rate", "tolerance": 0.05},
     }
     ends = iter([False, True])
@@ -167,7 +167,7 @@ def scored(tmp_path: Path):
     )
     spec = {
         "data": {"source": "people.csv", "score": "mark", "groups": ["team"]},
-        "measure": {"metrics": ["mean_score", {"name": "pay", "value": "pay"}]},
+        "measure": {"metric": ["mean_score", {"name": "pay", "value": "pay"}]},
         "certify": {"metric": "mean_score", "tolerance": 0.05},
     }
     ends = iter([False, True])
@@ -209,7 +209,7 @@ def test_other_versions_are_computed_anew_and_said(library: str, scored, monkeyp
 
 def test_another_question_and_another_seed_are_said(scored) -> None:
     spec, people, folder = scored
-    other = {**spec, "measure": {"metrics": "mean_score"}}
+    other = {**spec, "measure": {"metric": "mean_score"}}
     trial = fairtrial.run(other, data=people, out=folder, resume=True, cancel=lambda: True)
     assert any("the question measure." in note for note in trial.notes)
     trial = fairtrial.run(other, data=people, out=folder, resume=True, seed=3)

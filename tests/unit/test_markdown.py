@@ -23,7 +23,7 @@ def trial() -> Trial:
     spec = {
         "data": {"decision": "hired", "groups": ["group"], "favourable": 1},
         "report": {"title": "Hiring", "context": "For |clerks|.", "decision": "Whether to go on."},
-        "measure": {"metrics": "selection_rate"},
+        "measure": {"metric": "selection_rate"},
         "certify": {"metric": "selection_rate", "tolerance": 0.4},
     }
     return fairtrial.run(spec, data=people)
@@ -70,7 +70,7 @@ def test_metrics_for_a_tracker_are_the_tables_numbers(trial: Trial) -> None:
 @pytest.mark.parametrize(("policy", "code"), [("violated undetermined", 3), ("", 0)])
 def test_the_action_writes_the_summary_and_fails_by_policy(tmp_path: Path, policy: str, code: int) -> None:
     (tmp_path / "audit.toml").write_text(
-        '[data]\ndataset = "ricci"\ndecision = "passed"\ngroups = ["race"]\n[measure]\nmetrics = "selection_rate"\n'
+        '[data]\ndataset = "ricci"\ndecision = "passed"\ngroups = ["race"]\n[measure]\nmetric = "selection_rate"\n'
     )
     script = Path(__file__).parents[2] / "scripts" / "action.sh"
     environment = {

@@ -81,7 +81,7 @@ def test_the_correlation_is_that_of_leaving_each_row_out() -> None:
     audit = Audit(frame, outcome="y", decision="d", score="s", groups="g")
     metrics = ["selection_rate", "fpr", "mean_score"]
     result = fairtrial.measure(audit, metrics, by="g")
-    found = find_dependence(audit, [({"metrics": metrics}, result)])
+    found = find_dependence(audit, [({"metric": metrics}, result)])
     assert found.tests.tolist() == list(range(9))
 
     def gaps(rows: pd.DataFrame) -> list[float]:
@@ -128,7 +128,7 @@ def test_every_target(target: object) -> None:
 def test_a_whole_trial(tmp_path) -> None:
     asked = {
         "data": {"decision": "d", "outcome": "y", "groups": ["g"]},
-        "measure": {"metrics": ["selection_rate", "fpr"]},
+        "measure": {"metric": ["selection_rate", "fpr"]},
         "flag": {"metric": "selection_rate", "direction": "differs"},
     }
     plain = fairtrial.run(asked, data=table())
@@ -148,13 +148,13 @@ def test_a_whole_trial(tmp_path) -> None:
 
 
 def test_resuming_or_a_seed_changes_nothing_else() -> None:
-    asked = {"data": {"decision": "d", "groups": ["g"]}, "measure": {"metrics": "selection_rate"}}
+    asked = {"data": {"decision": "d", "groups": ["g"]}, "measure": {"metric": "selection_rate"}}
     first, again = (fairtrial.run(asked, data=table(), correction="max-t") for _ in range(2))
     assert [entry.adjusted for entry in first.family] == [entry.adjusted for entry in again.family]
 
 
 def test_without_rows_it_is_holm_and_the_trial_says_so(monkeypatch) -> None:
-    asked = {"data": {"decision": "d", "groups": ["g"]}, "measure": {"metrics": "selection_rate"}}
+    asked = {"data": {"decision": "d", "groups": ["g"]}, "measure": {"metric": "selection_rate"}}
     known = fairtrial.run(asked, data=table(), correction="max-t")
     assert not any("depend on each other" in note for note in known.notes)
     plain = fairtrial.run(asked, data=table())

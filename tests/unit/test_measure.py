@@ -305,17 +305,17 @@ def test_order_of_metrics_and_levels_of_confidence(compas):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"metrics": "fprr"}, "'metric' is unknown: 'fprr'. Did you mean 'fpr'?"),
-        ({"metrics": "fpr", "interval": "wald"}, "'interval' must be one of"),
+        ({"metric": "fprr"}, "'metric' is unknown: 'fprr'. Did you mean 'fpr'?"),
+        ({"metric": "fpr", "interval": "wald"}, "'interval' must be one of"),
         (
-            {"metrics": "fpr", "confidence_level": 95},
+            {"metric": "fpr", "confidence_level": 95},
             "'confidence_level' must be a number between 0 and 1, got 95",
         ),
-        ({"metrics": "fpr", "minimum": 0}, "'minimum' must be a whole number of at least 1, got 0"),
-        ({"metrics": "fpr", "by": "rase"}, "'by' names the unknown column 'rase'. Did you mean 'race'?"),
-        ({"metrics": "fpr", "target": {"race": "Caucasan"}}, "Did you mean 'Caucasian'?"),
-        ({"metrics": "fpr", "target": {"rase": "x"}}, "names the unknown column 'rase'"),
-        ({"metrics": "fpr", "depth": 0}, "'depth' must be a whole number of at least 1, got 0"),
+        ({"metric": "fpr", "minimum": 0}, "'minimum' must be a whole number of at least 1, got 0"),
+        ({"metric": "fpr", "by": "rase"}, "'by' names the unknown column 'rase'. Did you mean 'race'?"),
+        ({"metric": "fpr", "target": {"race": "Caucasan"}}, "Did you mean 'Caucasian'?"),
+        ({"metric": "fpr", "target": {"rase": "x"}}, "names the unknown column 'rase'"),
+        ({"metric": "fpr", "depth": 0}, "'depth' must be a whole number of at least 1, got 0"),
     ],
 )
 def test_faults(compas, arguments, text):
@@ -328,7 +328,7 @@ def test_faults(compas, arguments, text):
 def test_provenance(compas):
     facts = measure(compas, "fpr").provenance
     assert facts["roles"] == {"outcome": "two_year_recid", "score": "decile_score", "threshold": 5}
-    assert facts["arguments"]["metrics"][0]["name"] == "fpr"
+    assert facts["arguments"]["metric"][0]["name"] == "fpr"
     shuffled = fairtrial.load("compas").sample(frac=1, random_state=1)
     again = Audit(shuffled, outcome="two_year_recid", score="decile_score", threshold=5, groups="race")
     assert measure(again, "fpr").provenance["data"] == facts["data"], (

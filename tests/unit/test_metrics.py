@@ -26,9 +26,9 @@ from inside.data import EXPRESSIONS
 from inside.metrics import ALIASES, ROLES, MetricName, find_metric, find_metrics
 
 NAMES = [
-    "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",
-    "mean_score", "balance_positive", "balance_negative", "calibration", "calibration_negative", "brier", "log_loss",
-    "squared_error", "absolute_error",
+    "selection_rate", "mean_decision", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy",
+    "error_rate", "mean_score", "balance_positive", "balance_negative", "calibration", "calibration_negative", "brier",
+    "log_loss", "squared_error", "absolute_error",
 ]  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def test_two_metrics_of_one_name():
     assert find_metrics("x", [one, Metric("m", "x")]) == [one]
     with pytest.raises(InputError, match="two different metrics are both named 'm'"):
         find_metrics("x", [one, other])
-    with pytest.raises(InputError, match="'metrics' is empty"):
+    with pytest.raises(InputError, match="'metric' is empty"):
         find_metrics("x", [])
     conditions = [Metric("m", "x", nw.col("a") > limit) for limit in (1, 2)]
     with pytest.raises(InputError, match="two different metrics are both named 'm'"):

@@ -130,7 +130,7 @@ def test_the_file_and_the_command_line(tmp_path, request):
     path = str(make("csv", COLUMNS, tmp_path, request))
     content = {
         "data": {"source": path, "groups": ["group"], **ROLES},
-        "measure": {"metrics": ["pinball"]},
+        "measure": {"metric": ["pinball"]},
         "certify": {"metric": "pinball", "tolerance": 0.1},
     }
     assert rates(run(content).results["measure"]) == pytest.approx(MEAN, rel=1e-12)

@@ -56,7 +56,7 @@ def test_names_from_data_are_no_markup():
     assert "&lt;script&gt;" in named._repr_html_()
     spec = {
         "data": {"decision": "d", "groups": [EVIL]},
-        "measure": {"metrics": "selection_rate", "title": EVIL},
+        "measure": {"metric": "selection_rate", "title": EVIL},
     }
     shown = fairtrial.run(spec, data=data)._repr_html_()
     assert EVIL not in shown
@@ -67,7 +67,7 @@ def test_a_trial_is_a_table_of_questions_and_answers():
     trial = fairtrial.run(
         {
             "data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
-            "measure": {"metrics": "selection_rate"},
+            "measure": {"metric": "selection_rate"},
         }
     )
     shown = trial._repr_html_()

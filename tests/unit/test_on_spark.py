@@ -264,7 +264,7 @@ def test_max_t_fetches_no_row_and_says_that_it_is_holm(
     spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = {"source": people, "decision": "decision", "groups": ["race"]}
-    asked = {"measure": {"metrics": "selection_rate"}, "flag": {"metric": "selection_rate"}}
+    asked = {"measure": {"metric": "selection_rate"}, "flag": {"metric": "selection_rate"}}
     watched = Watched(spark, monkeypatch)
     there = run({"data": {"engine": "spark", **data}, **asked}, correction="max-t")
     assert watched.lines < 50

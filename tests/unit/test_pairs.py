@@ -239,7 +239,7 @@ def test_command_and_file(tmp_path):
     spec = tmp_path / "audit.toml"
     spec.write_text(
         '[data]\nsource = "answers.csv"\ndecision = "invited"\ngroups = ["name"]\npair = "person"\n'
-        '[measure]\nmetrics = ["selection_rate"]\ntarget = { name = "B" }\n',
+        '[measure]\nmetric = ["selection_rate"]\ntarget = { name = "B" }\n',
         encoding="utf-8",
     )
     trial = fairtrial.run(str(spec))

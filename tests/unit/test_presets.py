@@ -166,10 +166,10 @@ def test_a_section_of_ones_own_takes_the_place_of_the_presets(preset: str, metho
     content: dict[str, Any] = {"preset": preset, "data": {**data, "groups": ["race", "sex"]}}
     spec = load_spec(content)
     assert [section.method for section in complete(spec, open_audit(spec))[0]] == methods
-    own = load_spec({**content, "measure": {"metrics": "base_rate"}})
+    own = load_spec({**content, "measure": {"metric": "base_rate"}})
     sections = complete(own, open_audit(own))[0]
     assert [section.arguments for section in sections if section.method == "measure"] == [
-        {"metrics": "base_rate"}
+        {"metric": "base_rate"}
     ]
     assert len({section.id for section in sections}) == len(sections)
 

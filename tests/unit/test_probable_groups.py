@@ -245,7 +245,7 @@ White = "p_white"
 Black = "p_black"
 Other = "p_other"
 [measure]
-metrics = ["selection_rate"]
+metric = ["selection_rate"]
 [certify]
 metric = "selection_rate"
 target = { race = "White" }

@@ -35,7 +35,7 @@ FRAME = people(a=LARGE, b=LARGE, c=[[30, 4], [20, 15]], e=[[2, 1], [1, 0]], f=[[
 
 
 def content(frame: pd.DataFrame = FRAME, **sections: Any) -> dict[str, Any]:
-    asked = sections or {"measure": {"metrics": ["selection_rate", "fpr"]}}
+    asked = sections or {"measure": {"metric": ["selection_rate", "fpr"]}}
     return run({"data": DATA, **asked}, data=frame, publish=True).to_dict()
 
 
@@ -78,7 +78,7 @@ def test_an_intersection_that_gives_a_third_one_away_is_not_admitted() -> None:
 
 
 def test_small_groups_are_joined_and_everything_is_made_of_joined_ones() -> None:
-    found = content(measure={"metrics": ["selection_rate", "fpr"]}, flag={"metric": "tpr"})
+    found = content(measure={"metric": ["selection_rate", "fpr"]}, flag={"metric": "tpr"})
     assert labels(found) == ["a", "b", "c or e or f"]
     text = json.dumps(found)
     assert '"group": "c"' not in text
@@ -91,14 +91,14 @@ def test_small_groups_are_joined_and_everything_is_made_of_joined_ones() -> None
 def test_a_group_that_has_the_name_of_joined_ones_stays_apart() -> None:
     few, many = [[8, 0], [8, 0]], [[300, 0], [0, 0]]
     frame = people(a=few, b=few, **{"a or b": many}, z=LARGE)
-    (section,) = content(frame, measure={"metrics": ["selection_rate"], "minimum": 2})["sections"]
+    (section,) = content(frame, measure={"metric": ["selection_rate"], "minimum": 2})["sections"]
     rates = {row["group"]: (row["n"], row["rate"]) for row in section["result"]["estimates"]}
     assert rates == {"a or b": (300, 0.0), "a or b (joined)": (32, 0.5), "z": (310, 0.484)}
 
 
 def test_what_names_a_joined_group_is_not_published() -> None:
     found = content(
-        measure={"metrics": ["fpr"], "target": {"g": "a"}},
+        measure={"metric": ["fpr"], "target": {"g": "a"}},
         certify={"metric": "fpr", "tolerance": 0.1, "target": {"g": "c"}},
         flag={"metric": "fpr", "by": [{"g": "a"}, {"g": ["c", "e", "f"]}, {"g": "e"}]},
     )
@@ -110,12 +110,12 @@ def test_what_names_a_joined_group_is_not_published() -> None:
 
 def test_only_what_is_asked_for_makes_groups_small() -> None:
     """Without the outcome nothing about c is small; e still needs somebody."""
-    assert labels(content(measure={"metrics": ["selection_rate"]})) == ["a", "b", "c or e", "f"]
+    assert labels(content(measure={"metric": ["selection_rate"]})) == ["a", "b", "c or e", "f"]
 
 
 def test_a_column_that_only_a_question_names_is_joined_as_well() -> None:
     frame = FRAME.assign(h=np.where(np.arange(len(FRAME)) < 6, "x", np.where(FRAME.index % 2, "y", "z")))
-    found = content(frame, measure={"metrics": ["fpr"], "by": "h"})
+    found = content(frame, measure={"metric": ["fpr"], "by": "h"})
     groups = [row["group"] for row in found["sections"][0]["result"]["estimates"]]
     assert len(groups) == 2
     assert any("x or " in group for group in groups)
@@ -125,7 +125,7 @@ def test_an_intersection_of_few_people_is_no_target() -> None:
     frame = FRAME.assign(h=np.where((FRAME["g"] == "a") & (FRAME.index % 50 == 0), "x", "y"))
     frame["h"] = frame["h"].where(frame["g"] == "a", np.where(frame.index % 2, "x", "y"))
     data = {**DATA, "groups": ["g", "h"]}
-    asked = {"metrics": ["selection_rate"], "by": "g"}
+    asked = {"metric": ["selection_rate"], "by": "g"}
     for target, kept in (({"g": "a", "h": "x"}, []), ({"g": "b", "h": "x"}, ["measure"])):
         spec = {"data": data, "measure": {**asked, "target": target}}
         found = run(spec, data=frame, publish=True).to_dict()
@@ -137,13 +137,13 @@ def test_a_coarser_form_of_an_attribute_is_not_published_beside_it() -> None:
     frame = people(a=LARGE, b=LARGE, e=[[2, 1], [1, 1]])
     frame["is_a"] = np.where(frame["g"] == "a", "a", "not a")
     frame["h"] = np.where(frame.index % 2, "x", "y")  # overlaps no more than chance has it
-    spec = {"data": {**DATA, "groups": ["g", "is_a", "h"]}, "measure": {"metrics": ["selection_rate"]}}
+    spec = {"data": {**DATA, "groups": ["g", "is_a", "h"]}, "measure": {"metric": ["selection_rate"]}}
     found = run(spec, data=frame, publish=True).to_dict()
     assert list(found["data"]["groups"]) == ["g", "h"]
     assert any(note.startswith("Not published beside the others: is_a.") for note in found["notes"])
     only = {
         **spec,
-        "measure": {"metrics": ["selection_rate"], "by": "is_a"},
+        "measure": {"metric": ["selection_rate"], "by": "is_a"},
         "flag": {"metric": "selection_rate"},
     }
     found = run(only, data=frame, publish=True).to_dict()
@@ -163,7 +163,7 @@ def test_a_coarser_form_of_an_attribute_is_not_published_beside_it() -> None:
             {"transport": {"metric": "conditional_parity", "by": "g", "within": "job"}},
             "some stratum has few",
         ),
-        ({"measure": {"metrics": ["selection_rate"], "thresholds": "all"}}, "count people by their score"),
+        ({"measure": {"metric": ["selection_rate"], "thresholds": "all"}}, "count people by their score"),
         ({"tabulate": {"table": "adverse-impact"}}, "its owner's choice"),
     ],
 )
@@ -171,7 +171,7 @@ def test_what_counts_people_by_more_is_not_published(section: Any, why: str) -> 
     frame = people(a=LARGE, b=LARGE)
     frame["job"] = np.where(frame.index % 100 == 0, "dean", "clerk")
     frame["s"] = (frame.index % 10) / 10
-    spec = {"data": {**DATA, "score": "s"}, "measure": {"metrics": ["selection_rate"]}, **section}
+    spec = {"data": {**DATA, "score": "s"}, "measure": {"metric": ["selection_rate"]}, **section}
     found = run(spec, data=frame, publish=True)
     assert next(iter(section)) not in [one["id"] for one in found.to_dict()["sections"]]
     assert any(why in note for note in found.unpublished)
@@ -180,7 +180,7 @@ def test_what_counts_people_by_more_is_not_published(section: Any, why: str) -> 
 def test_bins_are_joined_with_their_neighbours() -> None:
     frame = FRAME.assign(age=np.where(FRAME["g"] == "e", 70, np.where(FRAME["g"] == "a", 30, 50)))
     data = {**DATA, "groups": ["age"], "bins": {"age": [40, 60]}}
-    trial = run({"data": data, "measure": {"metrics": ["fpr"]}}, data=frame, publish=True)
+    trial = run({"data": data, "measure": {"metric": ["fpr"]}}, data=frame, publish=True)
     assert labels(trial.to_dict(), "age") == ["under 40", "40 and over"]
 
 
@@ -196,7 +196,7 @@ def test_other_people_than_the_groups_are_not_published() -> None:
 def test_a_condition_of_few_people_is_not_published() -> None:
     frame = FRAME.assign(kind=np.where(np.arange(len(FRAME)) < 7, "rare", "usual"))
     rare = {"name": "rare_rate", "value": "role.decision", "given": {"kind": "rare"}}
-    found = content(frame, measure={"metrics": ["fpr", rare]})
+    found = content(frame, measure={"metric": ["fpr", rare]})
     assert {row["metric"] for row in found["sections"][0]["result"]["estimates"]} == {"fpr"}
     assert any("rare" in note for note in found["notes"])
 
@@ -210,12 +210,12 @@ def test_a_condition_of_few_people_is_not_published() -> None:
 )
 def test_nothing_is_published_where_nothing_can_be(frame: pd.DataFrame, text: str) -> None:
     with pytest.raises(InputError, match=text):
-        content(frame, measure={"metrics": ["fpr"]})
+        content(frame, measure={"metric": ["fpr"]})
 
 
 def test_few_without_a_group_are_refused_with_the_cure() -> None:
     frame = FRAME.assign(g=FRAME["g"].mask(FRAME.index < 4))
-    spec = {"data": {**DATA, "missing": "drop"}, "measure": {"metrics": ["fpr"]}}
+    spec = {"data": {**DATA, "missing": "drop"}, "measure": {"metric": ["fpr"]}}
     with pytest.raises(InputError, match="category"):
         run(spec, data=frame, publish=True)
     spec["data"]["missing"] = "category"  # then they are a group, and joined
@@ -238,7 +238,7 @@ def test_no_path_no_host_no_fingerprint(tmp_path: Path) -> None:
     FRAME.to_csv(folder / "people.csv", index=False)
     (folder / "audit.toml").write_text(
         f'[data]\nsource = "{folder}/people.csv"\ndecision = "d"\noutcome = "y"\ngroups = ["g"]\n'
-        '[measure]\nmetrics = ["fpr"]\n# mail: somebody\n[run]\npublish = true\n'
+        '[measure]\nmetric = ["fpr"]\n# mail: somebody\n[run]\npublish = true\n'
     )
     run(folder / "audit.toml", out=tmp_path / "out")
     texts = {path.name: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
@@ -251,7 +251,7 @@ def test_no_path_no_host_no_fingerprint(tmp_path: Path) -> None:
 
 
 def test_no_folder_no_address_and_no_query_of_the_spec(tmp_path: Path) -> None:
-    owner = run({"data": DATA, "measure": {"metrics": ["fpr"]}}, data=FRAME, publish=False).to_dict()
+    owner = run({"data": DATA, "measure": {"metric": ["fpr"]}}, data=FRAME, publish=False).to_dict()
     asked = {
         "data": {"engine": "spark", "sql": "select * from secret where age < 20", "decision": "d"},
         "run": {"parallel": "tcp://secret:8786", "seed": 3},
@@ -275,7 +275,7 @@ def test_an_owners_results_are_not_rendered_for_strangers(tmp_path: Path) -> Non
 
 def test_what_an_owners_run_kept_is_not_published(tmp_path: Path) -> None:
     """Both runs ask the same of the same data; only the groups differ."""
-    spec = {"data": DATA, "measure": {"metrics": ["fpr"]}, "flag": {"metric": "fpr"}}
+    spec = {"data": DATA, "measure": {"metric": ["fpr"]}, "flag": {"metric": "fpr"}}
     answered: list[str] = []
 
     def stop() -> bool:
@@ -294,7 +294,7 @@ def test_what_an_owners_run_kept_is_not_published(tmp_path: Path) -> None:
 def test_persons_are_counted_and_not_their_rows() -> None:
     frame = people(a=LARGE, b=LARGE, c=[[40, 40], [40, 40]])
     frame["who"] = np.where(frame["g"] == "c", frame.index % 7, frame.index)
-    spec = {"data": {**DATA, "unit": "who"}, "measure": {"metrics": ["selection_rate"]}}
+    spec = {"data": {**DATA, "unit": "who"}, "measure": {"metric": ["selection_rate"]}}
     found = run(spec, data=frame, publish=True).to_dict()
     assert "c" not in labels(found)
 

@@ -234,8 +234,8 @@ def test_views_saved_results_and_masking():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"metrics": "ppv"}, "'ppv' is no share of people at or above a threshold"),
-        ({"metrics": "accuracy"}, "'accuracy' is no share"),
+        ({"metric": "ppv"}, "'ppv' is no share of people at or above a threshold"),
+        ({"metric": "accuracy"}, "'accuracy' is no share"),
         ({"target": "overall"}, "must be everyone else or a reference group"),
         ({"target": 0.5}, "must be everyone else or a reference group"),
         ({"interval": "wilson"}, "'interval' cannot be chosen over all thresholds"),
@@ -266,7 +266,7 @@ def test_on_the_command_line_and_in_the_file(tmp_path):
     assert told["details"]["thresholds"] == "all"
     (tmp_path / "audit.toml").write_text(
         '[data]\nsource = "people.csv"\nscore = "risk"\noutcome = "y"\ngroups = ["race"]\n'
-        '[measure]\nmetrics = ["tpr", "fpr"]\nthresholds = "all"\n'
+        '[measure]\nmetric = ["tpr", "fpr"]\nthresholds = "all"\n'
     )
     trial = run(tmp_path / "audit.toml", out=tmp_path / "out")
     assert len(trial.results["measure"].estimates) == 9

@@ -29,12 +29,12 @@ race = "African-American"
 sex = "Male"
 
 [[measure]]
-metrics = ["fpr", "late"]
+metric = ["fpr", "late"]
 by = ["race", "black_men"]
 
 [[measure]]
 title = "And the rest?"
-metrics = "ppv"
+metric = "ppv"
 """
 
 
@@ -65,7 +65,7 @@ def faults_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 def test_a_good_spec_is_read_with_its_names_replaced(tmp_path: Path) -> None:
     spec = load_spec(written(tmp_path, GOOD))
     assert [section.id for section in spec.sections] == ["measure-1", "measure-2"]
-    assert spec.sections[0].arguments["metrics"] == [
+    assert spec.sections[0].arguments["metric"] == [
         "fpr",
         {"name": "late", "value": "priors_count", "given": {"role.decision": 1}},
     ]
@@ -91,7 +91,7 @@ outcom = "y"
 groups = ["race", "race"]
 
 [measure]
-metrics = ["fprr"]
+metric = ["fprr"]
 dept = 2
 
 [report]
@@ -103,7 +103,7 @@ suppress_below = "ten"
     for part in (
         "line 3, [data] outcom: unknown key. Did you mean 'outcome'?",
         "line 4, [data] groups: names 'race' twice",
-        "line 7, [measure] metrics: is unknown: 'fprr'. Did you mean 'fpr'?",
+        "line 7, [measure] metric: is unknown: 'fprr'. Did you mean 'fpr'?",
         "line 8, [measure] dept: measure takes no argument 'dept'. Did you mean 'depth'?",
         "line 11, [report] suppress_below: must be a whole number of at least 0, got 'ten'",
     ):
@@ -146,8 +146,8 @@ BROKEN = {
                                     ["line 7, [measure] by", "unknown column 'rase'", "Did you mean 'race'?"]),
     "unknown level": (HEAD + "[measure]\ntarget = { race = 'Caucasien' }\n",
                       ["line 7, [measure] target", "not in the data", "Did you mean 'Caucasian'?"]),
-    "metric without its role": (HEAD.replace('decision = "is_recid"\n', "") + "[measure]\nmetrics = 'fpr'\n",
-                                ["line 6, [measure] metrics", "'fpr' needs the decision", "[data] decision ="]),
+    "metric without its role": (HEAD.replace('decision = "is_recid"\n', "") + "[measure]\nmetric = 'fpr'\n",
+                                ["line 6, [measure] metric", "'fpr' needs the decision", "[data] decision ="]),
     "labels without positive": (HEAD.replace("is_recid", "c_charge_degree") + "[measure]\n",
                                 ["line 4, [data] decision", "'F', 'M'", "positive = { decision = "]),
 }  # fmt: skip
@@ -247,7 +247,7 @@ def test_a_named_group_is_picked_from_those_compared() -> None:
             "target": "white",
             "model": "tree",
         },
-        "measure": {"metrics": "selection_rate", "by": ["race"], "target": "white"},
+        "measure": {"metric": "selection_rate", "by": ["race"], "target": "white"},
     }
     sections = {section.method: section.arguments for section in load_spec(spec).sections}
     assert sections["explain"]["target"] == {"white": "white"}

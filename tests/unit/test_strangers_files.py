@@ -45,7 +45,7 @@ def test_a_hostile_spec_gives_one_message(name: str, tmp_path: Path) -> None:
 def test_odd_bins_give_one_message(bins: object) -> None:
     data = {"dataset": "compas", "outcome": "two_year_recid", "groups": ["race"], "bins": bins}
     with pytest.raises(InputError, match="bins"):
-        fairtrial.run({"data": data, "measure": {"metrics": "base_rate"}})
+        fairtrial.run({"data": data, "measure": {"metric": "base_rate"}})
 
 
 def test_a_large_file_is_no_spec(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def content() -> dict[str, Any]:
     trial = fairtrial.run(
         {
             "data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
-            "measure": {"metrics": "selection_rate"},
+            "measure": {"metric": "selection_rate"},
             "certify": {"metric": "selection_rate", "tolerance": 0.05},
         }
     )

@@ -35,9 +35,9 @@ LIMITS = ["n", "rate", "rate_low", "rate_high", "difference", "difference_low", 
           "ratio_low", "ratio_high", "p_value"]  # fmt: skip
 
 
-def numbers(data, metrics="selection_rate", names=LIMITS, **arguments):
+def numbers(data, metric="selection_rate", names=LIMITS, **arguments):
     roles = {name: arguments.pop(name) for name in ("weight", "unit", "groups") if name in arguments}
-    result = measure(Audit(data, decision="d", **roles), metrics, by="g", **arguments)
+    result = measure(Audit(data, decision="d", **roles), metric, by="g", **arguments)
     return np.array([[row[name] for name in names] for row in result.estimates], dtype=float)
 
 

@@ -403,7 +403,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"target": {"race": "Caucasia"}}, "Did you mean 'Caucasian'"),
     ({"target": {"sex": "Male"}}, "must name an attribute that is compared: race"),
     ({"by": [{"race": "Other"}, {"race": "Hispanic"}], "target": {"race": "Caucasian"}}, "one of the groups"),
-    ({"metric": "calibration"}, "Use measure with metrics='calibration'"),
+    ({"metric": "calibration"}, "Use measure with metric='calibration'"),
     ({"distance": "scor"}, "Did you mean 'score'"),
     ({"distance": 3}, "'distance' must be"),
     ({"distance": {"coefficients": {"age": 1.0}}}, "differently from the audit's decision"),

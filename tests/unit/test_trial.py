@@ -27,7 +27,7 @@ def spec(**changes: Any) -> dict[str, Any]:
             "threshold": 5,
             "groups": ["race", "sex"],
         },
-        "measure": {"metrics": ["fpr"], "by": ["race"], "target": {"race": "Caucasian"}},
+        "measure": {"metric": ["fpr"], "by": ["race"], "target": {"race": "Caucasian"}},
         "certify": {"metric": "fpr", "by": ["sex"], "tolerance": 0.05},
     }
     return {**content, **changes}
@@ -159,7 +159,7 @@ def test_data_in_memory_take_the_place_of_the_source() -> None:
 
 @pytest.mark.slow
 def test_small_cells_are_masked_everywhere_that_is_published(tmp_path: Path) -> None:
-    run(spec(report={"suppress_below": 200}, measure={"metrics": ["fpr"], "by": ["race"]}), out=tmp_path)
+    run(spec(report={"suppress_below": 200}, measure={"metric": ["fpr"], "by": ["race"]}), out=tmp_path)
     content = load_results(tmp_path)
     rows = {row["group"]: row for row in content["sections"][0]["result"]["estimates"]}
     masked = {"value": None, "reason": "fewer than 200 people", "masked": True}

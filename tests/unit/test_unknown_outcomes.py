@@ -369,7 +369,7 @@ def test_the_command_line(tmp_path: Any) -> None:
 def test_a_trial_with_its_report(tmp_path: Any) -> None:
     spec = {
         "data": {"decision": "d", "outcome": "y", "groups": ["g"], "unlabelled": {"odds": 3}},
-        "measure": {"metrics": ["tpr", "selection_rate"]},
+        "measure": {"metric": ["tpr", "selection_rate"]},
         "certify": {"metric": "tpr", "tolerance": 0.05},
         "flag": {"metric": "accuracy"},
     }

@@ -135,7 +135,7 @@ def changed() -> set[str]:
     random = np.random.default_rng(0)
     spec = {
         "data": {"score": "score", "threshold": 0.5, "groups": ["sex"]},
-        "measure": {"metrics": "selection_rate"},
+        "measure": {"metric": "selection_rate"},
     }
     first, second = (
         fairtrial.run(spec, data=whole_functions.people(random, 300)).to_dict() for _ in range(2)

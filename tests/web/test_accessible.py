@@ -15,7 +15,7 @@ CONTENT: dict[str, Any] = {
         "outcome": "two_year_recid", "score": "decile_score", "threshold": 5, "groups": ["race"],
         "features": ["age"], "favourable": 0,
     },
-    "measure": {"metrics": ["selection_rate", "fpr"]},
+    "measure": {"metric": ["selection_rate", "fpr"]},
     "certify": {"metric": "fpr", "tolerance": 0.1},
     "scan": {"metric": "fpr", "protected": {"race": "African-American"}, "permutations": 19},
 }  # fmt: skip

@@ -16,7 +16,7 @@ from web_server import TOKEN, made_audit, written
 
 RICCI: dict[str, Any] = {
     "data": {"decision": "passed", "groups": ["race"]},
-    "measure": {"metrics": "selection_rate"},
+    "measure": {"metric": "selection_rate"},
 }
 
 

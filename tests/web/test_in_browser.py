@@ -148,7 +148,7 @@ def test_names_of_columns_titles_and_periods_that_are_html_are_only_text(
     content = {
         "report": {"title": HOSTILE[0], "author": HOSTILE[3], "context": HOSTILE[3]},
         "data": {"decision": decision, "groups": [group], "favourable": 1},
-        "measure": {"metrics": "selection_rate", "title": HOSTILE[3]},
+        "measure": {"metric": "selection_rate", "title": HOSTILE[3]},
         "certify": {"metric": "selection_rate", "tolerance": 0.1},
         "flag": {"metric": "selection_rate"},
         "watch": {"state": "hostile", "metric": "selection_rate", "period": "week", "tolerance": 0.1},

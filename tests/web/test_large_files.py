@@ -17,7 +17,7 @@ from inside.web import COPY, LARGE, MEGABYTE, LookRequest, RatesExplorer, Server
 from web_server import TOKEN
 
 DATA: dict[str, Any] = {"outcome": "y", "score": "s", "threshold": 0.5, "groups": ["g", "h"]}
-CONTENT: dict[str, Any] = {"data": DATA, "measure": {"metrics": ["fpr"]}}
+CONTENT: dict[str, Any] = {"data": DATA, "measure": {"metric": ["fpr"]}}
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ CONTENT: dict[str, Any] = {
         "decision": "approved", "outcome": "repaid", "groups": ["group"], "features": ["skill", "other"],
         "favourable": 1,
     },
-    "measure": {"metrics": ["selection_rate", "fpr"]},
+    "measure": {"metric": ["selection_rate", "fpr"]},
     "improve": {"candidates": "frontier", "splits": 2, "bootstrap": 200},
     "watch": {"state": "loans", "metric": "selection_rate", "period": "week", "tolerance": 0.1},
 }  # fmt: skip

@@ -34,7 +34,7 @@ from web_server import TOKEN
 
 RICCI: dict[str, Any] = {
     "data": {"decision": "passed", "groups": ["race"]},
-    "measure": {"metrics": "selection_rate"},
+    "measure": {"metric": "selection_rate"},
 }
 
 

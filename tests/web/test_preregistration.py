@@ -18,7 +18,7 @@ from web_server import finished, written
 CONTENT: dict[str, Any] = {
     "report": {"title": "Halves"},
     "data": {"decision": "d", "groups": ["g"], "favourable": 1},
-    "measure": {"metrics": "selection_rate"},
+    "measure": {"metric": "selection_rate"},
     "certify": {"metric": "selection_rate", "tolerance": 0.2},
 }
 

@@ -16,11 +16,11 @@ from web_server import TOKEN, finished, made_audit
 RICCI: dict[str, Any] = {
     "report": {"title": "Promotion"},
     "data": {"decision": "passed", "groups": ["race"], "favourable": 1},
-    "measure": {"metrics": "selection_rate"},
+    "measure": {"metric": "selection_rate"},
 }
 COMPAS: dict[str, Any] = {
     "data": {"outcome": "two_year_recid", "score": "decile_score", "threshold": 5, "groups": ["race"]},
-    "measure": {"metrics": "fpr"},
+    "measure": {"metric": "fpr"},
 }
 
 
@@ -147,7 +147,7 @@ def test_broken_files_get_one_message_and_leave_nothing(
 def test_a_header_that_names_a_column_twice_is_said_when_it_matters(client: TestClient) -> None:
     body = b"d,d,g\n1,0,x\n0,1,y\n" * 40
     file = client.post("/api/files", params={"name": "twice.csv"}, content=body).json()["id"]
-    content = {"data": {"decision": "d", "groups": ["g"]}, "measure": {"metrics": "selection_rate"}}
+    content = {"data": {"decision": "d", "groups": ["g"]}, "measure": {"metric": "selection_rate"}}
     faults = client.post("/api/check", json={"file": file, "content": content}).json()["faults"]
     assert any("'d' twice" in fault for fault in faults)
 

@@ -33,7 +33,7 @@ COMPAS: dict[str, Any] = {
         "outcome": "two_year_recid", "score": "decile_score", "threshold": 5, "groups": ["race", "sex"],
         "features": ["age", "priors_count"], "favourable": 0,
     },
-    "measure": {"metrics": ["selection_rate", "fpr"]},
+    "measure": {"metric": ["selection_rate", "fpr"]},
     "certify": {"metric": "fpr", "tolerance": 0.1, "by": "race"},
     "flag": {"metric": "fpr", "depth": 2, "tolerance": 0.05},
     "scan": {"metric": "fpr", "protected": {"race": "African-American"}, "permutations": 99},

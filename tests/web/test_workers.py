@@ -17,7 +17,7 @@ from web_server import TOKEN, finished, made_audit, run_to_end, wait_for, worker
 
 QUICK: dict[str, Any] = {
     "data": {"decision": "passed", "groups": ["race"]},
-    "measure": {"metrics": "selection_rate"},
+    "measure": {"metric": "selection_rate"},
 }
 LONG: dict[str, Any] = {
     "data": {"outcome": "two_year_recid", "score": "decile_score", "threshold": 5, "groups": ["race"]},

@@ -23,6 +23,7 @@ from fairtrial._audit.counting import (
 )
 from fairtrial._audit.definitions import definition_expression, register
 from fairtrial._audit.notes import data_notes, digest, provenance
+from fairtrial._audit.role_expressions import decision_is_real
 from fairtrial._audit.roles import ROLE_NAMES, Roles
 from fairtrial._audit.schema import column_list, positive_labels, split_groups
 from fairtrial._audit.source import Source
@@ -248,6 +249,11 @@ class Audit(Columns):
         """Whether the outcome holds numbers other than 0 and 1 (known after the first query)."""
         return outcome_is_real(self)
 
+    @property
+    def decision_is_real(self) -> bool:
+        """Whether what was decided is a number, such as pay: more than two different ones."""
+        return decision_is_real(self)
+
     def levels(self, attribute: str) -> tuple[str, ...]:
         """The labels an attribute takes in the data, sorted, as one canonical text each; its bins where it is cut."""
         if attribute in self.probable:
@@ -261,7 +267,12 @@ class Audit(Columns):
 
         Empty where no row with a missing outcome is left out.
         """
-        if not self.roles.keeps_unlabelled or self.outcome is None or not self.has("decision"):
+        if (
+            not self.roles.keeps_unlabelled
+            or self.outcome is None
+            or not self.has("decision")
+            or self.decision_is_real
+        ):
             return ()
         key = ("labelled", *self.decision_key, self.outcome, repr(self.positive.get("outcome")))
         found: tuple[tuple[int, int], ...] = self.source.once(key, lambda: count_labelled(self))

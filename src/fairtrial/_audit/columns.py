@@ -222,8 +222,13 @@ class Columns:
             return self._favourable_end(label)
         if label in self.roles.counted("decision"):
             return 1
-        number = {"true": "1", "false": "0"}.get(label, label)
+        number = {"true": "1", "false": "0", **self._ends_of_numbers()}.get(label, label)
         return int(number) if number in ("0", "1") else self._favourable_label(number)
+
+    def _ends_of_numbers(self) -> dict[str, str]:
+        """Of a decision that is a number more of it is good for a person, or less."""
+        numeric = self.decision is not None and self.kind(self.decision) in ("int", "float")
+        return {"high": "1", "low": "0"} if numeric and "decision" not in self.positive else {}
 
     def _favourable_end(self, label: str) -> int:
         """Of decisions with an order one end is good for a person."""

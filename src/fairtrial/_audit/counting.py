@@ -28,8 +28,10 @@ from fairtrial._audit.engine import collect
 from fairtrial._audit.frames import frame_for_estimators
 from fairtrial._audit.query import Query, check_asked
 from fairtrial._audit.reading import QueryAnswer, count_lacking, evaluate, refuse_real_outcome, weigh
+from fairtrial._audit.role_expressions import decision_is_real
 from fairtrial._errors import Elsewhere, Fault, Faults, InputError, NotApplicable, Use, Words
 from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.table import METRICS
 from fairtrial._work.memory import check_memory
 
 MOST_LINES = 200_000  # of rows that are alike, which a cluster sends with their number
@@ -280,6 +282,9 @@ def check_data(columns: Columns) -> None:
     if columns.order is not None:
         roles.remove("decision")
         looks.insert(0, columns.decision_cuts)
+    elif "decision" in roles and decision_is_real(columns):
+        roles.remove("decision")
+        looks.append(partial(count_cells, columns, (), [METRICS["mean_decision"]]))
     looks += [partial(probable_rows, "Audit", columns, name) for name in columns.probable]
     looks += [
         partial(count_cells, columns, (name,)) for name in columns.groups if name not in columns.probable

@@ -45,7 +45,7 @@ Minimum = Annotated[
 )
 def measure(
     audit: Audit,
-    metrics: a.Metrics = ("selection_rate",),
+    metric: a.Metrics = ("selection_rate",),
     *,
     by: a.By = None,
     depth: a.Depth = 1,
@@ -65,7 +65,7 @@ def measure(
     ----------
     audit : Audit
         The data and their roles.
-    metrics : str or Metric or dict or list, default ('selection_rate',)
+    metric : str or Metric or dict or list, default ('selection_rate',)
         Metrics by name, such as fpr, or of your own.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
@@ -82,8 +82,8 @@ def measure(
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
     adjustment : {'strata', 'model'}, default 'strata'
-        How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-
-        fitted).
+        How people are made alike in `within`: counted in strata, or by models (doubly robust,
+        cross-fitted).
     interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
         Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
         the exact one.
@@ -117,7 +117,7 @@ def measure(
     from fairtrial._metrics.groups import find_target
     from fairtrial._metrics.table import find_metrics
 
-    asked = [concrete for found in find_metrics("measure", metrics) for concrete in each_bin(audit, found)]
+    asked = [concrete for found in find_metrics("measure", metric) for concrete in each_bin(audit, found)]
     compared = find_target("measure", target)
     check_target_columns("measure", audit, compared)
     attributes = with_target(by_attributes("measure", audit, by), compared)

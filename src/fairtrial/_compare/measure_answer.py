@@ -43,7 +43,7 @@ def answer(request: Request, metrics: Sequence[Metric]) -> MeasureResult:
     left_out: list[dict[str, Any]] = []
     asked: list[Metric] = []
     for part, own_metrics in _by_cut(request, metrics):
-        refuse_selective(WHO, part.audit, own_metrics, "metrics")
+        refuse_selective(WHO, part.audit, own_metrics, "metric")
         told, own, gaps, cells = cell_lines(part, own_metrics, band)
         lines, compared, asked = lines + own, compared + gaps, [*asked, *own_metrics]
         left_out += left_out_details(own_metrics, cells.left_out) if audit.missing == "drop" else []
@@ -76,7 +76,7 @@ def answer(request: Request, metrics: Sequence[Metric]) -> MeasureResult:
         provenance=audit.provenance(
             compared[0].source if compared else cells,
             arguments={
-                "metrics": [metric.to_dict() for metric in metrics],
+                "metric": [metric.to_dict() for metric in metrics],
                 "target": request.target.to_dict(),
                 "by": list(attributes),
             },
@@ -111,7 +111,7 @@ def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
         return [metric]
     if not audit.has("score"):
         cure = Words("name its column with {}", Set("score", of="Audit"))
-        raise NotApplicable(WHO, Fault("metrics", "needs the score", subject=repr(metric.name), cure=cure))
+        raise NotApplicable(WHO, Fault("metric", "needs the score", subject=repr(metric.name), cure=cure))
     told = metric.label.removesuffix(" in a score bin")
     return [
         Metric(f"{metric.name} [{label}]", metric.value, {role.score_bin: label}, f"{told} at score {label}",

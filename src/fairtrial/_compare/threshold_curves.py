@@ -37,7 +37,7 @@ def answer_thresholds(request: Request, metrics: Sequence[Metric], interval: str
     """Every group's largest gap over all thresholds of the score, its area under the curve, and the curves."""
     check_thresholds(request, metrics, interval)
     audit = request.audit
-    refuse_selective(WHO, audit, metrics, "metrics")
+    refuse_selective(WHO, audit, metrics, "metric")
     people, request, rows = scored_people(request)
     lines: list[Line] = []
     for metric in metrics:
@@ -71,7 +71,7 @@ def answer_thresholds(request: Request, metrics: Sequence[Metric], interval: str
         provenance=audit.provenance(
             rows,
             arguments={
-                "metrics": [metric.to_dict() for metric in metrics],
+                "metric": [metric.to_dict() for metric in metrics],
                 "target": request.target.to_dict(),
                 "by": list(attributes),
             },

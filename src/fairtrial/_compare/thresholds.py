@@ -91,9 +91,9 @@ def _metric_fault(metric: Metric, audit: Audit) -> Fault | None:
     if condition_of(metric) == NOT_A_SHARE:
         cure = "Metrics that are: selection_rate, tpr, fnr, fpr, tnr"
         required = "is no share of people at or above a threshold"
-        return Fault("metrics", required, subject=repr(metric.name), cure=cure)
+        return Fault("metric", required, subject=repr(metric.name), cure=cure)
     if condition_of(metric) is not None and not has_outcome(audit):
-        return Fault("metrics", "needs an outcome of 0 and 1", subject=repr(metric.name))
+        return Fault("metric", "needs an outcome of 0 and 1", subject=repr(metric.name))
     return None
 
 

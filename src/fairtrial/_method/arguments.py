@@ -25,7 +25,6 @@ Metrics = Annotated[
     Option(
         "Metrics by name, such as fpr, or of your own.",
         many=True,
-        flag="metric",
         must="the name of a metric, such as fpr, one of your own, or a list of these",
     ),
 ]

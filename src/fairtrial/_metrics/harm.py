@@ -15,6 +15,7 @@ Effect = Literal["harmed", "favoured", ""]
 # is what makes decision 1 right, so that more of it at the same decision or score means a higher bar for the group.
 _WHERE_GOOD: dict[str, Direction] = {
     "decision": "below",
+    "amount": "below",
     "not_decision": "above",
     "score": "below",
     "outcome": "above",

@@ -102,7 +102,7 @@ def _differing(section: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) 
 
 
 def _metrics(arguments: Mapping[str, Any]) -> Any:
-    return arguments.get("metrics", arguments.get("metric", arguments.get("criterion")))
+    return arguments.get("metric", arguments.get("criterion"))
 
 
 def _listed(value: Any) -> str:

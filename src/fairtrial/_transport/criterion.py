@@ -97,7 +97,7 @@ def _certify_instead(metric: Metric, more: str = "") -> Words:
     A metric of one's own has no name that others know.
     """
     if metric.each is not None:
-        return Words(f"Use {{}} with {{}}{more}", Use("measure"), Set("metrics", metric.name))
+        return Words(f"Use {{}} with {{}}{more}", Use("measure"), Set("metric", metric.name))
     if metric.name in METRICS:
         return Words(f"Use {{}} with {{}}{more}", Use("certify"), Set("metric", metric.name))
     return Words(f"Use {{}}{more}", Use("certify"))

@@ -108,15 +108,14 @@ def answerable(questions: Questions, audit: Audit) -> tuple[Questions, list[str]
 
 def _metrics_left(method: str, arguments: dict[str, Any]) -> tuple[list[str], dict[str, Any] | None]:
     """What of a question needs every outcome, and the question without it; None where nothing is left."""
-    key = "metrics" if "metrics" in arguments else "metric"
-    if key not in arguments or method == "transport":  # of complete rows
+    if "metric" not in arguments or method == "transport":  # of complete rows
         return [method], None
-    asked = find_metrics("preset", arguments[key])
+    asked = find_metrics("preset", arguments["metric"])
     refused = [metric.name for metric in asked if spans_decisions(metric)]
     if not refused:
         return [], arguments
     left = [metric.name for metric in asked if not spans_decisions(metric)] or ["selection_rate"]
-    changed = {**arguments, key: left if key == "metrics" else left[0]}
+    changed = {**arguments, "metric": left if method == "measure" else left[0]}
     changed.pop("direction", None)  # it was the other metric's
     return refused, changed
 
@@ -131,6 +130,9 @@ def _need(spec: Spec, audit: Audit, *roles: str) -> None:
             if role == "decision":
                 cure = Words("name its column with {} (or a score with {})", column, cut)
             faults.add(("preset",), Fault("", f"{spec.preset!r} needs the {role}", cure=cure))
+        elif role == "decision" and audit.decision_is_real:
+            required = f"{spec.preset!r} asks about a yes or no, but {audit.decision!r} is a number"
+            faults.add(("preset",), Fault("", required, cure="use the preset 'general'"))
     faults.raise_any()
 
 
@@ -142,16 +144,27 @@ def _general(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     """What any file can tell: rates by group, errors where the outcome is known, and which groups differ."""
     if not audit.has("decision"):
         return _undecided(spec, audit)
+    if audit.decision_is_real:
+        return _amounts(audit), []
     complete_outcome = audit.has("outcome") and not audit.outcome_is_real and selective_labels(audit) is None
     metrics = ["selection_rate", *(["fpr", "fnr"] if complete_outcome else [])]
     metrics += ["mean_score"] if audit.has("score") else []
     # groups that were defined may overlap, so that crossing them says nothing new
     depth = 1 if audit.define else _depth(audit)
     questions: Questions = [
-        ("measure", {"metrics": metrics, "title": "What are the rates?"}),
+        ("measure", {"metric": metrics, "title": "What are the rates?"}),
         ("flag", {"metric": "selection_rate", "depth": depth}),
     ]
     return questions, []
+
+
+def _amounts(audit: Audit) -> Questions:
+    """Of a decision that is a number, such as pay: means, medians and tails."""
+    return [
+        ("measure", {"metric": ["mean_decision"], "title": f"What is the mean {audit.decision}?"}),
+        ("tabulate", {"table": "pay", "title": "How do means, medians and the top tenth compare?"}),
+        ("flag", {"metric": "mean_decision", "depth": 1 if audit.define else _depth(audit)}),
+    ]
 
 
 def _undecided(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
@@ -163,7 +176,7 @@ def _undecided(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
         "No decision is named, so that nothing is said of how people were treated: what is shown tells how the groups "
         "themselves differ."
     ]
-    return [("measure", {"metrics": metrics, "title": "How do the groups differ?"})], notes
+    return [("measure", {"metric": metrics, "title": "How do the groups differ?"})], notes
 
 
 def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
@@ -173,7 +186,7 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     share = spec.employment.smallest_category
     smallest = max(SMALLEST_COMPARED, math.ceil(share * total))
     by = known_groups(audit, _depth(audit))
-    rates = {"metrics": ["selection_rate"], "by": by, "minimum": smallest}
+    rates = {"metric": ["selection_rate"], "by": by, "minimum": smallest}
     questions: Questions = [
         ("measure", {**rates, "title": "What are the selection rates?"}),
         ("flag", {"metric": "selection_rate", "by": by, "minimum": smallest}),
@@ -232,7 +245,7 @@ def _credit(spec: Spec, audit: Audit, name: str, settings: Lending) -> tuple[Que
     metrics = ["selection_rate", *(["mean_score"] if audit.has("score") else [])]
     questions: Questions = []
     for attribute in audit.groups:
-        asked: dict[str, Any] = {"metrics": metrics, "by": [attribute]}
+        asked: dict[str, Any] = {"metric": metrics, "by": [attribute]}
         if attribute in references:
             asked["target"] = {attribute: references[attribute]}
         questions.append(("measure", {**asked, "title": f"What are the approval rates by {attribute}?"}))
@@ -294,13 +307,13 @@ def _risk_score(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     """Error rates, predictive value and calibration of a score with a cut-off."""
     _need(spec, audit, "decision", "outcome")
     questions: Questions = [
-        ("measure", {"metrics": ["fpr", "fnr", "ppv"], "title": "What are the error rates?"}),
+        ("measure", {"metric": ["fpr", "fnr", "ppv"], "title": "What are the error rates?"}),
         ("flag", {"metric": "fpr", "depth": _depth(audit)}),
         ("transport", {"metric": "equalized_odds", "by": audit.groups[0]}),
     ]
     if audit.has("score"):
         calibration = {
-            "metrics": ["calibration"],
+            "metric": ["calibration"],
             "by": [audit.groups[0]],
             "title": "Does a score mean the same for all?",
         }
@@ -319,7 +332,7 @@ def _healthcare(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     questions: Questions = [
         (
             "measure",
-            {"metrics": [NEED, "selection_rate"], "title": "How ill are the people who are selected?"},
+            {"metric": [NEED, "selection_rate"], "title": "How ill are the people who are selected?"},
         ),
         ("flag", {"metric": NEED, "depth": _depth(audit)}),
     ]
@@ -340,7 +353,7 @@ def _public_sector(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     complete_outcome = audit.has("outcome") and not audit.outcome_is_real and selective_labels(audit) is None
     measures = ["selection_rate", *(["fpr", "fnr"] if complete_outcome else [])]
     questions: Questions = [
-        ("measure", {"metrics": measures, "title": "What are the rates?"}),
+        ("measure", {"metric": measures, "title": "What are the rates?"}),
         ("flag", {"metric": "selection_rate", "depth": _depth(audit)}),
         *bias_record(spec.bias, usual_entries(known_groups(audit, 1), measures)),
     ]

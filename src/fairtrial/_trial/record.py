@@ -70,7 +70,7 @@ class Trial:
     --------
     >>> import fairtrial
     >>> trial = fairtrial.run({"data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
-    ...                        "measure": {"metrics": "selection_rate"}})
+    ...                        "measure": {"metric": "selection_rate"}})
     >>> trial
     Trial(violated: 1 of 1 questions answered)
     """

@@ -142,7 +142,7 @@ def run(
     Examples
     --------
     >>> trial = run({"data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
-    ...              "measure": {"metrics": "selection_rate"}})
+    ...              "measure": {"metric": "selection_rate"}})
     >>> trial.verdict.code
     'violated'
     """

@@ -137,7 +137,7 @@ def _opened(data: dict[str, Any], place: Path, asked: LookRequest, *, counts: bo
     names = [name for role in ROLES if (name := data.get(role))]
     columns = tuple(dict.fromkeys([*names, *listed(data.get("groups")), *asked.by]))
     rows = _counted(place, columns, data.get("outcome")) if counts else None
-    question = {"metrics": asked.metric, "by": list(asked.by)}
+    question = {"metric": asked.metric, "by": list(asked.by)}
     spec = load_spec({"data": data, "measure": question}, rows_at_hand=True)
     audit = open_audit(spec, str(place) if rows is None else rows)
     audit.count_rows()  # the same at every threshold

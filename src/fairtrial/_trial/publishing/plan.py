@@ -150,14 +150,14 @@ class PublishingPlan:
         if not refused:
             return section
         labels = ", ".join(metric.label for metric in refused)
-        asked = section.arguments.get("metrics")
+        asked = section.arguments.get("metric")
         names = {metric.name for metric in refused}
         left = [item for item in (asked if isinstance(asked, list) else []) if not _names(item) & names]
         if not left:
             self.leave_out(section, f"it would tell of few people: {labels}")
             return None
         self._not_published(f"{labels} ({section.id}), because it would tell of few people")
-        return replace(section, arguments={**section.arguments, "metrics": left})
+        return replace(section, arguments={**section.arguments, "metric": left})
 
     def _few_by(self, section: Section, metric: Metric, crossed: bool) -> bool:
         """Whether the metric tells of few people in a group asked about, or in an intersection where any are asked."""

@@ -15,6 +15,7 @@ from fairtrial._errors import Fault, Faults, InputError, Set, Words, did_you_mea
 from fairtrial._method.declaration import find_method
 from fairtrial._metrics.groups import find_target
 from fairtrial._metrics.table import find_criterion, find_metrics, joined_metrics
+from fairtrial._metrics.values import role
 from fairtrial._options import Argument
 from fairtrial._trial.spec.key_lines import SpecFaults
 from fairtrial._trial.spec.load import Spec
@@ -182,6 +183,8 @@ def _check_metrics(
             for need in sorted(metric.needs - made):
                 if not audit.has(need):
                     faults.add(_lacks(metric.name, need, argument.name))
+            if "decision" in metric.needs - made and role.amount != metric.value and audit.decision_is_real:
+                faults.add(_is_amount(audit, metric.name, argument.name))
             for column in metric.columns:
                 audit.check_column(method, argument.name, column)
     faults.raise_any()
@@ -197,6 +200,14 @@ def _lacks(metric: str, need: str, argument: str) -> Fault:
             Set("threshold", of="Audit"),
         )
     return Fault(argument, f"needs the {need}", cure=cure, subject=repr(metric))
+
+
+def _is_amount(audit: Audit, metric: str, argument: str) -> Fault:
+    """The fault of a metric of decisions that are 0 or 1, where a number was decided."""
+    cure = Words("ask for {} or the table 'pay'", Set(argument, "mean_decision"))
+    return Fault(
+        argument, f"is about a yes or no, but {audit.decision!r} is a number", cure=cure, subject=repr(metric)
+    )
 
 
 def _check_columns(audit: Audit, method: str, argument: Argument, value: Any) -> None:
