@@ -192,8 +192,8 @@ def test_a_tolerance_as_wide_as_the_rates_is_said_in_the_verdict() -> None:
     verdict = ft.certify(audit, "selection_rate", tolerance=0.05).verdict
     assert verdict.text == (
         "certified: selection rate of F and M is within 5.0 points of everyone else at level 95%; ratios of 0.40 to "
-        "2.50, not shown to be within 0.8 to 1.25; warning: a tolerance of 5.0 points is no smaller than the smallest rate compared (1.2%), so that even "
-        "a rate of zero could pass: ask for a ratio"
+        "2.50, not shown to be within 0.8 to 1.25; warning: a tolerance of 5.0 points is no smaller than the smallest "
+        "rate compared (1.2%), so that even a rate of zero could pass: ask for a ratio"
     )
     assert "warning" not in ft.certify(ft.Audit(hiring(250, 252), decision="d", groups="sex"), "selection_rate",
                                        tolerance=0.2).verdict.text  # fmt: skip
