@@ -122,10 +122,13 @@ def difference_answer(told: Lines, content: Content) -> str:
 def tolerance_answer(told: Lines, content: Content) -> str:
     """Whether the gaps are within what is tolerated, on the scale that was asked and on the other."""
     asked = [line for line in told if line.certificates]
-    if not any(shows(one["method"]) == "certificate" for one in content["sections"]):
-        return "You stated none."
     if not asked:
-        return "Not known: nobody could be compared."
+        stated = any(
+            one["result"]["details"].get("tolerance")
+            for one in content["sections"]
+            if one["result"] and shows(one["method"]) == "certificate"
+        )
+        return "Not known: nobody could be compared." if stated else "You stated none."
     first = headline_line(told)
     if len(asked) == 1 or (first in asked and first is not None and first.shown):
         line = asked[0] if first is None or len(asked) == 1 else first
