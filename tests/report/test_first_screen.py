@@ -43,7 +43,7 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
     "ricci": {
         "headline": ("26 of 100 in race: H", "60 of 100 in race: W", "passed = 1"),
         DIFFERENCE: ("34.2 points (10.6 to 53.4)",),
-        TOLERANCE: ("beyond your tolerance of a ratio of 0.8 to 1.25",),
+        TOLERANCE: ("beyond the tolerance of a ratio of 0.8 to 1.25",),
         WHOM: ("Harmed: race: H",),
         CHECKED: ("Selection rate", "by race", "118 rows", "race: W"),
         NEXT: ("for people to judge",),

@@ -36,7 +36,7 @@ Content = Mapping[str, Any]
 Lines = Sequence[LedgerLine]
 DIFFERENCE, TOLERANCE, WHOM = "Is there a difference?", "Is it within the tolerance?", "For whom?"
 LEFT, CHECKED, NEXT = "Who was left out?", "What was checked?", "What next?"
-MOST_METRICS = 3  # named on the first screen
+MOST_METRICS = 2  # named on the first screen
 
 
 def first_screen(content: Content) -> dict[str, Any]:
@@ -106,7 +106,10 @@ def difference_answer(told: Lines, content: Content) -> str:
         seen = headline_line(told)
         interval = "" if seen is None else interval_words(seen)
         fits = f" The data fit a gap of {interval}." if interval else ""
-        return f"None is shown in {compared}.{fits} {power_words(told)}".strip()
+        low, high = (0.0, 0.0) if seen is None else (seen.difference_low or 0.0, seen.difference_high or 0.0)
+        apart = low > 0 or high < 0
+        after = f" once we correct for asking {len(told):,} times" if apart and len(told) > 1 else ""
+        return f"None is shown in {compared}{after}.{fits} {power_words(told)}".strip()
     first = headline_line(shown) or shown[0]
     size, interval = gap_words(first), interval_words(first, bare=True)
     count = f"in {len(shown):,} of {compared}"
@@ -172,10 +175,19 @@ def _alone(content: Content, asked: Lines) -> str:
 def _for_whom(told: Lines) -> str:
     """The harmed; all who differ where nobody said what is good for a person."""
     shown = list(clearest_first(told))
-    harmed = [line.who for line in shown if line.effect == "harmed"]
-    if harmed:
-        return f"Harmed: {named_groups(harmed)}."
-    return f"Different from others: {named_groups([line.who for line in shown])}." if shown else ""
+    harmed = [line for line in shown if line.effect == "harmed"]
+    groups: dict[str, list[str]] = {}
+    for line in harmed or shown:
+        groups.setdefault(line.label, []).append(line.who)
+    if not groups:
+        return ""
+    start = "Harmed" if harmed else "Different from others"
+    first, *others = groups.items()
+    if all(set(who) <= set(first[1]) for _, who in others):
+        return f"{start}: {named_groups(first[1])}."
+    return (
+        f"{start} in {first[0]}: {named_groups(first[1])}. Others differ in {in_a_sentence([*dict(others)])}."
+    )
 
 
 def _left_out(lines: Lines, results: Results, content: Content) -> str:
@@ -189,9 +201,18 @@ def _left_out(lines: Lines, results: Results, content: Content) -> str:
     }
     few = {line.who: sizes.get(line.who, line.n) for line in lines if line.few and line.who not in judged}
     if few:
-        told = [who if n is None else f"{who} (n = {n:,})" for who, n in few.items()]
-        texts.append(f"Too few people to judge on their own: {named_groups(told)}.")
+        texts.append(f"Too few people to judge on their own: {_few_words(few)}.")
     return " ".join(texts)
+
+
+def _few_words(few: Mapping[str, int | None]) -> str:
+    """Small groups by name, and how many combinations of attributes are too small."""
+    told = [who if n is None else f"{who} (n = {n:,})" for who, n in few.items() if ", " not in who]
+    crossed = [who for who in few if ", " in who]
+    if not told and len(crossed) <= 2:
+        return "; ".join(crossed)
+    more = [counted(len(crossed), "combination")] if crossed else []
+    return "; ".join([named_groups(told)] * bool(told) + more)
 
 
 def _checked(content: Content, results: Results) -> str:

@@ -381,13 +381,22 @@ def clearest_first(lines: Sequence[LedgerLine]) -> Iterator[LedgerLine]:
 def headline_line(lines: Sequence[LedgerLine]) -> LedgerLine | None:
     """The line that is told first: the clearest difference as it is, before one among people alike; where none is
     shown the one that is nearest to it."""
-    shown = sorted(clearest_first(lines), key=lambda line: (line.difference is None, bool(line.within)))
+    shown = sorted(clearest_first(lines), key=lambda line: (line.difference is None, *_later(line)))
     told = [line for line in lines if line.difference is not None and line.tested]
     near = sorted(
         told,
         key=lambda line: (bool(line.within), 1.0 if line.p_value is None else line.p_value, -_size(line)),
     )
     return next(iter([*shown, *near]), None)
+
+
+def _later(line: LedgerLine) -> tuple[bool, bool]:
+    """Gaps among people alike come after gaps as they are, and means after rates."""
+    return bool(line.within), line.kind != "percent"
+
+
+def _p(line: LedgerLine) -> float:
+    return 1.0 if line.p_value is None else line.p_value
 
 
 def alike_line(line: LedgerLine, lines: Sequence[LedgerLine]) -> LedgerLine | None:

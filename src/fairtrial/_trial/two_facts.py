@@ -62,13 +62,19 @@ def tolerance_words(line: LedgerLine) -> str:
     told = []
     for one in line.certificates:
         band = tolerance_text(one, line)
+        whose = whose_tolerance(one)
         if one["state"] == "certified":
-            told.append(f"It is within your tolerance of {band}{_other_scale(line, one['scale'])}.")
+            told.append(f"It is within {whose} of {band}{_other_scale(line, one['scale'])}.")
         elif one["state"] == "violated" and line.shown:
-            told.append(f"It is beyond your tolerance of {band}.")
+            told.append(f"It is beyond {whose} of {band}.")
         else:
-            told.append(f"Whether it is within your tolerance of {band} is not settled.")
+            told.append(f"Whether it is within {whose} of {band} is not settled.")
     return " ".join(told)
+
+
+def whose_tolerance(certificate: Any) -> str:
+    """Points are chosen by who asks; four fifths is a rule of the field."""
+    return "the tolerance" if certificate["scale"] == "ratio" else "your tolerance"
 
 
 def tolerance_text(certificate: Any, line: LedgerLine) -> str:
@@ -142,17 +148,20 @@ def section_words(section: str, result: Result, lines: Sequence[LedgerLine]) -> 
     """What one question found, told from the ledger, so that no two questions contradict each other."""
     own = [line for line in lines if section in line.sections and line.tested]
     shown = [line for line in own if line.shown]
+    if result.kind == "tabulate":
+        rule = "In the table" if result.verdict.code == "listed" else "By the table's own rule"
+        return f"{rule}: {result.verdict.text.rstrip('.')}."
     if result.kind not in MERGED or not own:
         text = f"{capital(result.verdict.text).rstrip('.')}."
         lost = result.tone == "bad" and own and not shown
         return f"{text} {NOT_BORNE_OUT}" if lost else text
     if result.kind == "certify" and result.details.get("tolerance") is not None:
         return _certified_words(section, result, own)
-    compared = counted(len(own), "comparison")
     if shown:
-        who = list(dict.fromkeys(line.who for line in shown))
-        return f"A difference is shown in {len(shown):,} of {compared}: {groups_words(who)}."
-    return f"No difference is shown in {compared}. {power_words(own)}".strip()
+        who = groups_words(list(dict.fromkeys(line.who for line in shown)))
+        of = "" if len(own) == 1 else f" in {len(shown):,} of {counted(len(own), 'comparison')}"
+        return f"A difference is shown{of}: {who}."
+    return f"No difference is shown in {counted(len(own), 'comparison')}. {power_words(own)}".strip()
 
 
 def _certified_words(section: str, result: Result, own: Sequence[LedgerLine]) -> str:
@@ -163,16 +172,22 @@ def _certified_words(section: str, result: Result, own: Sequence[LedgerLine]) ->
         return f"{capital(result.verdict.text).rstrip('.')}."
     band = " or ".join(dict.fromkeys(tolerance_text(one, line) for one, line in asked))
     within = [line for one, line in asked if one["state"] == "certified"]
-    compared = counted(len(asked), "comparison")
+    compared, whose = counted(len(asked), "comparison"), whose_tolerance({"scale": scale})
     beyond = list(dict.fromkeys(line.who for one, line in asked if one["state"] == "violated" and line.shown))
-    parts = [f"Within your tolerance of {band} in {len(within):,} of {compared}"]
-    if not within:
-        parts = [f"Not shown to be within your tolerance of {band} in any of {compared}"]
+    if len(within) == len(asked) == 1:
+        parts = [f"Within {whose} of {band}"]
+    elif within:
+        parts = [f"Within {whose} of {band} in {len(within):,} of {compared}"]
+    else:
+        parts = [
+            f"Not shown to be within {whose} of {band}{'' if len(asked) == 1 else f' in any of {compared}'}"
+        ]
     parts += [f"beyond it for {groups_words(beyond)}"] if beyond else []
     apart = [
         line for line in within if line.kind == "percent" and scale == "difference" and not line.four_fifths
     ]
-    parts += [f"the ratio is not shown to be within 0.8 to 1.25 in {len(apart):,} of these"] if apart else []
+    some = "" if len(within) == 1 else f" in {len(apart):,} of these"
+    parts += [f"the ratio is not shown to be within 0.8 to 1.25{some}"] if apart else []
     return f"{'; '.join(parts)}."
 
 
