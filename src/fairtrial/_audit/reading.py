@@ -190,8 +190,7 @@ def read_labels(
     positions = np.asarray(encoded.indices.fill_null(len(raw)), dtype=np.int64)
     texts = [*map(canonical, raw), MISSING]
     _check_collisions(columns, name, raw, texts, faults)
-    if name in columns.roles.joined:
-        texts = [columns.roles.joined[name].get(text, text) for text in texts]
+    texts = [columns.roles.label(name, text) for text in texts]
     used = columns.in_order(name, {texts[i] for i in np.unique(positions)})
     columns.note_alike(name, used)
     code_of = {label: i for i, label in enumerate(used)}

@@ -143,7 +143,8 @@ def _score_range(columns: Columns) -> tuple[float, float]:
 
 def count_scores(columns: Columns, rows: int) -> int:
     """How many different scores some rows have."""
-    frame = columns.lazy([str(columns.score)]).select(role_number(columns, "score").alias("x")).head(rows)
+    people = columns.lazy([str(columns.score)], each=True)
+    frame = people.select(role_number(columns, "score").alias("x")).head(rows)
     return int(collect(frame.select(nw.col("x").n_unique()))["x"][0].as_py())
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairtrial._audit.cells import Cells
+from fairtrial._audit.direction import harmed_side
 from fairtrial._audit.groups import by_attributes, check_target, compared_groups
 from fairtrial._compare.columns import NOBODY
 from fairtrial._compare.comparing import compare_sorted
@@ -36,7 +37,7 @@ from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps
 from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
 from fairtrial._metrics.groups import Group, explicit_groups
-from fairtrial._metrics.harm import harmed_side, is_selection
+from fairtrial._metrics.harm import is_selection
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import role
 from fairtrial._results.column import State, defined_or, scalar, undefined
@@ -119,7 +120,7 @@ def _rate_lines(
     untested = {item.group: item.state for item in found.untested}
     ends = _own_ends(request, found, member)
     low, high = (own if ends is None else ends).limits(request.level)
-    harmed = harmed_side(metric, request.audit.favourable)
+    harmed = harmed_side(request.audit, metric)
     lines = {}
     for i, group in enumerate(groups):
         n, state = int(people[i]), untested.get(group)

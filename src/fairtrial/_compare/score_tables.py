@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.cells import Rows
+from fairtrial._audit.direction import score_favours
 from fairtrial._audit.groups import compared_groups
 from fairtrial._compare.columns import LISTED
 from fairtrial._compare.comparing import find_disparities
@@ -130,19 +131,20 @@ def build_quantiles(request: Request) -> BuiltTable:
     rows = audit.rows(attributes=attributes, roles=("score",), complete=False, who=WHO)
     groups = apart(groups, target, rows)
     score = rows.roles["score"]
-    best = -score if audit.favourable == 0 else score
+    favours = score_favours(audit)
+    best = -score if favours == "low" else score
     lines: list[dict[str, Any]] = []
     places: list[list[list[str]]] = []
     parts = int(request.options["quantiles"])
     for part in range(1, parts):
         cutoff = float(np.quantile(best, 1.0 - part / parts))
-        shown = -cutoff if audit.favourable == 0 else cutoff
-        name = f"best {100 * part / parts:g}%"
+        shown = -cutoff if favours == "low" else cutoff
+        name = f"{'highest' if favours is None else 'best'} {100 * part / parts:g}%"
         lines += quantile_lines(
             groups, target, rows, best >= cutoff, {"metric": name, "cutoff": shown}, request.level
         )
         places += [group.place for group in groups]
-    side = "at or below" if audit.favourable == 0 else "at or above"
+    side = "at or below" if favours == "low" else "at or above"
     note = (
         "quantiles",
         f"Cut-offs are quantiles of everyone's scores; the rate is the share of a group {side} the cut-off, ties "

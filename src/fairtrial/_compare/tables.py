@@ -95,7 +95,9 @@ def _faults(entry: str, record: Any) -> Iterator[Fault]:
 
 
 def _entry(request: Request, record: Mapping[str, Any]) -> BiasEntry:
-    metric = find_metric(WHO, record.get("measure", "selection_rate"), "records")
+    metric = request.audit.roles.in_words(
+        find_metric(WHO, record.get("measure", "selection_rate"), "records")
+    )
     scale = record.get("scale", "difference")
     if scale not in ("difference", "ratio"):
         raise InputError(WHO, Fault("records", "scale must be difference or ratio", got=scale))

@@ -221,6 +221,6 @@ def explain(
             coalitions=coalitions, averaged=averaged, background=background, allocation=allocation, budget=budget,
             confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
         )
-        for part in find_metrics("explain", metric)
+        for part in map(audit.roles.in_words, find_metrics("explain", metric))
     ]  # fmt: skip
     return answer_all(audit, str(metric), requests)

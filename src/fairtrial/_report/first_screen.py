@@ -219,7 +219,8 @@ def _checked(content: Content, results: Results) -> str:
     """Which rates, by whom, of how many rows, and compared with whom."""
     data = content["data"]
     names = list(dict.fromkeys(name for _, result in results for name in result_metrics(result)))
-    labels = [METRICS[name].label for name in names] or [
+    named = [result.details.get("labels", {}) for _, result in results]
+    labels = [next((own[name] for own in named if name in own), METRICS[name].label) for name in names] or [
         str(result.details["label"]) for _, result in results if result.details.get("label")
     ]
     if not labels:

@@ -218,7 +218,7 @@ def scan(
     from fairtrial._scan.answer import answer
     from fairtrial._scan.request import ScanRequest, ask
 
-    asked = find_metric("scan", metric)
+    asked = audit.roles.in_words(find_metric("scan", metric))
     refuse_selective("scan", audit, [asked])
     request = ask(
         ScanRequest, "scan", audit, asked, protected=protected, target=target, features=features, within=within,
@@ -328,7 +328,7 @@ def scan_all(
     from fairtrial._metrics.table import find_metric
     from fairtrial._scan.every_class import scan_every_class
 
-    asked = find_metric("scan_all", metric)
+    asked = audit.roles.in_words(find_metric("scan_all", metric))
     refuse_selective("scan_all", audit, [asked])
     return scan_every_class(
         audit, asked, by_attributes("scan_all", audit, by or None), features=features, within=within,

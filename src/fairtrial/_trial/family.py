@@ -330,10 +330,13 @@ def _rest(entries: Sequence[FamilyEntry], unanswered: int) -> str:
     return text
 
 
-def metric_label(row: Mapping[str, Any]) -> str:
-    """The label of a row's metric; empty where it is not one of the table."""
-    metric = METRICS.get(str(row.get("metric")))
-    return "" if metric is None else metric.label
+def metric_label(row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """The label of a row's metric, as its result (with these details) calls it; empty for one not of the table."""
+    name = str(row.get("metric"))
+    if name not in METRICS:
+        return ""
+    labels = details.get("labels", {name: details.get("label")})
+    return str(labels.get(name) or METRICS[name].label)
 
 
 def _of(count: int, total: int, noun: str) -> str:

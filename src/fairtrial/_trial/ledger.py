@@ -13,7 +13,7 @@ from typing import Any
 
 from fairtrial._compare.both_scales import within_four_fifths
 from fairtrial._method.declaration import find_method, read_result
-from fairtrial._metrics.harm import describes_people, effect_of, harmed_side
+from fairtrial._metrics.harm import Favours, describes_people, effect_of, harmed_side
 from fairtrial._metrics.table import METRICS
 from fairtrial._results.claims import place_words, target_words
 from fairtrial._results.column import scalar
@@ -263,7 +263,9 @@ def _effect(place: _Place) -> str:
     gap, metric = scalar(place.row.get("difference")), METRICS.get(str(place.row["metric"]))
     if place.row.get("effect") or gap is None or metric is None:
         return str(place.row.get("effect") or "")
-    return effect_of(gap, harmed_side(metric, place.result.provenance.get("favourable")))
+    known = place.result.provenance
+    good = Favours(decision=known.get("favourable"), score=known.get("score_favours"))
+    return effect_of(gap, harmed_side(metric, good))
 
 
 def _is_apart(place: _Place) -> bool:
@@ -342,10 +344,9 @@ def _of_entries(entries: Sequence[Mapping[str, Any]]) -> LedgerLine:
 
 
 def _label(metric: str, details: Mapping[str, Any]) -> str:
-    known = details.get("labels", {}).get(metric)
-    if known:
-        return str(known)
-    return METRICS[metric].label if metric in METRICS else str(details.get("label", metric))
+    """What the result calls the metric."""
+    labels = details.get("labels", {metric: details.get("label")})
+    return str(labels.get(metric) or (METRICS[metric].label if metric in METRICS else metric))
 
 
 def _is_of_people(metric: str) -> bool:

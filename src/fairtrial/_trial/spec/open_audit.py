@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from fairtrial._trial.spec.tables import (
     is_target,
     role_keys,
 )
+from fairtrial._trial.words import FileWords
 
 
 def open_audit(spec: Spec, data: object = None) -> Audit:
@@ -46,12 +48,52 @@ def open_audit(spec: Spec, data: object = None) -> Audit:
             arguments["threshold"] = above_median(Audit(rows, **{**arguments, "threshold": None}))
         audit = Audit(rows, **arguments).with_roles(names_attributes=True)
         audit.check()
+        audit = _in_words(audit, spec, faults)
     except InputError as error:
         for fault in error.faults:
             faults.add(_place(fault, spec), fault)
         faults.raise_any()
         raise
     return audit
+
+
+def _in_words(audit: Audit, spec: Spec, faults: SpecFaults) -> Audit:
+    """The audit that calls its groups and the rate of its decision as the file's [words] do."""
+    words = FileWords.of(spec.content)
+    told: dict[str, dict[str, str]] = {}
+    for name, given in words.groups.items():
+        place = ("words", "groups", name)
+        levels = _levels(audit, name, faults.add, place)
+        if levels is None:
+            continue
+        told[name] = {label: text for label in levels if (text := words.said(name, label))}
+        for label in given if isinstance(given, Mapping) else ():
+            if label not in levels:
+                hint = f" Levels: {', '.join(map(repr, levels[:20]))}.{did_you_mean(label, levels)}"
+                faults.add((*place, label), Fault("", f"{label!r} is not in the data", hint=hint))
+        if not isinstance(given, Mapping) and not told[name]:
+            cure = 'Name each label: { label = "words" }'
+            faults.add(place, Fault("", "needs a column of yes and no, or of 1 and 0", cure=cure))
+        taken = set(told[name].values()) & set(levels) - set(told[name])
+        if taken:
+            text = f"calls a group {min(taken)!r}, which is another label of the column"
+            faults.add(place, Fault("", text, cure="choose other words"))
+    faults.raise_any()
+    good = words.good_rate or audit.roles.good_rate
+    return audit.with_roles(words=told, rate=words.rate, good_rate=good)
+
+
+def _levels(
+    audit: Audit, name: str, add: Callable[[tuple[str, ...], Fault], None], place: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """The labels of an attribute that the file has words for; None where there is no such attribute."""
+    try:
+        audit.check_column("words", "groups", name)
+        return audit.levels(name)
+    except InputError as error:
+        for fault in error.faults:
+            add(place, fault)
+        return None
 
 
 def _employment_defaults(arguments: dict[str, Any]) -> None:
