@@ -18,7 +18,6 @@ from fairtrial._report.excel import write_excel as write_excel
 from fairtrial._report.findings import findings as findings
 from fairtrial._report.first_screen import first_screen as first_screen
 from fairtrial._report.one_gap import drawn as drawn
-from fairtrial._report.one_gap import strongest_in_people as strongest_in_people
 from fairtrial._report.one_gap import why_numbers_differ as why_numbers_differ
 from fairtrial._report.pdf import find_chromium as find_chromium
 from fairtrial._report.pdf import print_pdf as print_pdf
@@ -32,12 +31,18 @@ from fairtrial._trial.family import FamilyEntry as FamilyEntry
 from fairtrial._trial.family import conclude as conclude
 from fairtrial._trial.family import correct as correct
 from fairtrial._trial.family import corrected_claims as corrected_claims
+from fairtrial._trial.family import holm_once as holm_once
+from fairtrial._trial.family import trial_tone as trial_tone
 from fairtrial._trial.in_people import in_people as in_people
 from fairtrial._trial.in_people import plain_metric as plain_metric
 from fairtrial._trial.keeping import FOLDER as FOLDER
 from fairtrial._trial.keeping import MADE_FROM as MADE_FROM
 from fairtrial._trial.keeping import Keeper as Keeper
 from fairtrial._trial.keeping import mentioned as mentioned
+from fairtrial._trial.ledger import LedgerLine as LedgerLine
+from fairtrial._trial.ledger import ledger_of as ledger_of
+from fairtrial._trial.ledger import make_ledger as make_ledger
+from fairtrial._trial.ledger import rebuilt as rebuilt
 from fairtrial._trial.presets import complete as complete
 from fairtrial._trial.publishing.scrubbing import scrub as scrub
 from fairtrial._trial.publishing.scrubbing import three_digits as three_digits

@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from fairtrial import Result
 from inside.methods import find_method
 from inside.results import Primary, Verdict
-from inside.trial import conclude, correct, not_asked
+from inside.trial import conclude, correct, holm_once, make_ledger, not_asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,7 +40,9 @@ def answered(kind: str, *p_values: float, code: str = "none-shown") -> Result:
 
 def verdict_of(*results: Result, unanswered: int = 0) -> Verdict:
     named = [(str(i), result) for i, result in enumerate(results)]
-    return conclude(correct(named, 0.05), named, 0.05, unanswered)
+    entries = correct(named, 0.05)
+    lines = make_ledger(named, [entry.to_dict() for entry in entries], {}, 0.05)
+    return conclude(lines, entries, named, unanswered)
 
 
 def test_holm_over_all_questions_at_once() -> None:
@@ -64,8 +66,8 @@ def test_a_disparity_must_survive_the_correction() -> None:
     assert verdict_of(answered("measure", 0.04)).code == "violated"
     assert verdict_of(answered("measure", 0.04, 0.5)).code == "undetermined"
     text = verdict_of(answered("measure", 0.001, 0.9)).text
-    assert "1 of 2 tests shows a disparity" in text
-    assert "the false positive rate of group 0 is 10.0 points above everyone else" in text
+    assert "A difference is shown in 1 of 2 comparisons" in text
+    assert "the false positive rate of group 0 is 10 points above everyone else" in text
 
 
 def test_nothing_significant_is_not_fairness() -> None:
@@ -101,7 +103,7 @@ def test_several_equalities_at_once_are_not_said_as_one_rate() -> None:
     one = Primary("odds", "A", 1e-9, 0.3, 0.2, 0.4, "points", "B", of_many=True)
     other = Primary("fpr", "A", 1e-6, 0.1, 0.05, 0.15, "points", "B")
     verdict = verdict_of(Told(answered("measure"), [one, other]))  # type: ignore[arg-type]
-    assert "The clearest: the fpr of A is 10.0 points above B." in verdict.text
+    assert "The clearest: the fpr of A is 10 points above B (5.0 to 15.0)." in verdict.text
 
 
 class Told:
@@ -147,3 +149,14 @@ def test_what_was_not_asked() -> None:
     assert not_asked(asked) == ["Which unknown subgroups are harmed?", "Does it stay fair?"]
     assert not_asked([*asked, "scan", "watch"]) == []
     assert not_asked([*asked, "scan_all", "watch"]) == [], "it asks the same question, of every group"
+
+
+def test_equal_p_values_of_one_comparison_are_one_test() -> None:
+    """Two questions of the same gap and its mirror image: Holm over the distinct tests, checked with statsmodels."""
+    p = [0.01, 0.02, 0.03, 0.01, 0.02]
+    once = holm_once(p, [0, 1, 2, 0, 3])
+    expected = multipletests([0.01, 0.02, 0.03, 0.02], alpha=0.05, method="holm")[1]
+    assert once == pytest.approx([*expected[:3], expected[0], expected[3]], abs=1e-12)
+    assert holm_once(p, [None] * 5) == pytest.approx(
+        list(multipletests(p, alpha=0.05, method="holm")[1]), abs=1e-12
+    )

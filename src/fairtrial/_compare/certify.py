@@ -1,4 +1,4 @@
-"""Is it fair? One joint test, every group's gap with intervals, and a verdict against a tolerance."""
+"""Is the gap within the tolerance? A joint test, every group's gap with its interval, and a verdict."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Direction = Annotated[
 
 
 @method(
-    question="Is it fair?",
+    question="Is the gap within the tolerance?",
     short="Certification",
-    help="Is it fair? Joint test, gaps, and a verdict per group.",
+    help="Is the gap within the tolerance? Joint test, gaps, and a verdict per group.",
     order=20,
     shows="certificate",
     result=CertifyResult,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
+from fairtrial._compare.both_scales import within_four_fifths
 from fairtrial._compare.certify_verdict import find_verdict, least_compared, statement_of
 from fairtrial._compare.comparing import across_cuts, cut_notes, named_parts, part_cells, provenance_of
 from fairtrial._compare.disparities import Disparities
@@ -102,7 +103,7 @@ def _rows(judged: Judgement) -> list[dict[str, Any]]:
             "members_needed": needed.members[index],
             "rows_needed": needed.rows[index],
             "detectable": undefined(why) if why is not None else needed.detectable[index],
-            **(dict.fromkeys(DIFFERENCES_ONLY) if part.scale == "ratio" else {}),
+            **(dict.fromkeys(DIFFERENCES_ONLY) if part.scale == "ratio" else judged.ratios[index]),
         }
     return rows
 
@@ -130,6 +131,7 @@ def _details(criterion: str, judged: Sequence[Judgement], joint: JointTest) -> d
         "confidence_level": first.request.level,
         "certificate_level": one.certificate_level,
         "together_level": one.together_level if criterion else min(each.together_level for each in judged),
+        "ratios_within": _ratios_within(judged),
         "statement": None if bands[0] is None else statement_of(criterion, judged),
         "joint": {
             "statistic": joint.statistic if np.isfinite(joint.statistic) else None, "df": joint.df,
@@ -141,6 +143,13 @@ def _details(criterion: str, judged: Sequence[Judgement], joint: JointTest) -> d
         "places": [group.place for part in parts for group in part.groups],
         **named_parts(parts, criterion),
     }  # fmt: skip
+
+
+def _ratios_within(judged: Sequence[Judgement]) -> bool | None:
+    """Whether every ratio is shown to be within four fifths and its inverse; None of means and of certified ratios."""
+    if judged[0].of.scale == "ratio" or not any(one.of.binary for one in judged):
+        return None
+    return all(within_four_fifths(row) for one in judged if one.of.binary for row in one.ratios)
 
 
 def _untested(part: Disparities, item: dict[str, Any], criterion: str) -> dict[str, Any]:

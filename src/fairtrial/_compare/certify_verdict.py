@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fairtrial._compare.both_scales import both_scales_words
 from fairtrial._compare.columns import DESCRIBED, TOO_FEW
 from fairtrial._compare.comparing import across_cuts
 from fairtrial._compare.disparities import Disparities
@@ -17,7 +18,7 @@ from fairtrial._compare.words import band_words, groups_words, number_words, uni
 from fairtrial._inference.laws.end_gaps import EndGaps
 from fairtrial._inference.laws.gaps import JointTest, no_gap
 from fairtrial._metrics.harm import describes_people
-from fairtrial._results.column import Verdict
+from fairtrial._results.column import Verdict, scalar
 from fairtrial._results.text import counted
 
 Place = tuple[Judgement, int]  # a group at a cut
@@ -35,8 +36,7 @@ def find_verdict(criterion: str, judged: Sequence[Judgement], joint: JointTest) 
     if told:
         return _violated(part, f"{name}{found}; tolerance {band}", told, plain=bool(criterion or part.cut))
     if all((one.verdict == "certified").all() for one in judged):
-        warned: Told = ({},) if any(wide_tolerance(one.of) for one in judged) else ()
-        return Verdict("certified", f"certified: {name}{statement_of(criterion, judged)}", warned)
+        return Verdict("certified", f"certified: {name}{statement_of(criterion, judged)}", _told_by(judged))
     if len(judged) == 1 and open_gaps(part).any():
         return _depends(judged[0], band)
     hint = ""
@@ -55,6 +55,20 @@ def find_verdict(criterion: str, judged: Sequence[Judgement], joint: JointTest) 
         f"undetermined: {what} is certified within {band} of {part.target_label} for {certified:,} of {of} and "
         f"violated for none{hint}",
     )
+
+
+def _told_by(judged: Sequence[Judgement]) -> Told:
+    """The rows whose numbers a certificate tells: the smallest and the largest ratio, all where it warns."""
+    if any(wide_tolerance(one.of) for one in judged):
+        return ({},)
+    known = [
+        (value, row_told(one.of, index))
+        for one in judged
+        for index, row in enumerate(one.ratios)
+        if (value := scalar(row.get("ratio"))) is not None
+    ]
+    ends = (min, max) if known else ()
+    return tuple(end(known, key=lambda told: told[0])[1] for end in ends)
 
 
 def least_compared(parts: Sequence[Disparities]) -> Disparities:
@@ -187,11 +201,12 @@ def _labels_hint(judged: Judgement) -> str:
 def statement_of(criterion: str, judged: Sequence[Judgement]) -> str:
     """What a certificate says: metric, groups, scale, tolerance and level, and what speaks against the tolerance."""
     if judged[0].of.cut:
-        return _statement_of_cuts([one.of for one in judged])
-    return "; ".join(_statement(one.of) for one in judged)
+        return _statement_of_cuts(judged)
+    return "; ".join(map(_statement, judged))
 
 
-def _statement(part: Disparities) -> str:
+def _statement(judged: Judgement) -> str:
+    part = judged.of
     assert part.band is not None
     labels = groups_words([group.label for group in part.groups])
     untested = sum(item.state.code == TOO_FEW.code for item in part.untested)
@@ -201,13 +216,15 @@ def _statement(part: Disparities) -> str:
     band = band_words(part.band, part.binary, part.scale)
     return (
         f"{part.metric.label} of {labels} is within {band} of {part.target_label} at level "
-        f"{100 * part.request.level:g}%{left_out}{wide_tolerance(part)}"
+        f"{100 * part.request.level:g}%{both_scales_words(part, judged.ratios)}{left_out}{wide_tolerance(part)}"
     )
 
 
-def _statement_of_cuts(parts: Sequence[Disparities]) -> str:
+def _statement_of_cuts(judged: Sequence[Judgement]) -> str:
+    parts = [one.of for one in judged]
     first = across_cuts(parts)
     assert first.band is not None
+    ratios = [row for one in judged for row in one.ratios]
     band = band_words(first.band, first.binary, first.scale)
     groups = ", ".join(dict.fromkeys(group.label for part in parts for group in part.groups))
     wide = next((text for part in parts if (text := wide_tolerance(part))), "")
@@ -216,7 +233,7 @@ def _statement_of_cuts(parts: Sequence[Disparities]) -> str:
     cuts = ", ".join(part.cut for part in parts)
     return (
         f"{first.metric.label} at every cut ({cuts}) of {groups} is within {band} of {first.target_label} "
-        f"at level {100 * first.request.level:g}%{left_out}{wide}"
+        f"at level {100 * first.request.level:g}%{both_scales_words(first, ratios)}{left_out}{wide}"
     )
 
 

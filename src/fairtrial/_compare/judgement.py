@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from fairtrial._compare.both_scales import RatioCells, find_ratios
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.needed import Needed, find_needed
 from fairtrial._compare.rows import Limits
@@ -38,6 +39,7 @@ class Judgement:
     family: NDArray[np.str_]
     needed: Needed
     labels: list[LabelsNeeded | None]
+    ratios: RatioCells  # beside differences of rates
 
     @property
     def limits(self) -> dict[str, Limits]:
@@ -86,6 +88,7 @@ def _judge_one(part: Disparities, p: Floats, adjusted: Floats, parts: int) -> Ju
         of=part, certificate_level=certificate_level, together_level=together_level, pointwise=pointwise,
         together=together, certificate=certificate, p=p, adjusted=adjusted, verdict=verdict, family=family,
         needed=find_needed(part, band, undetermined, level, request.power), labels=_labels(part, undetermined),
+        ratios=find_ratios(part),
     )  # fmt: skip
 
 

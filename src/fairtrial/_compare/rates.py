@@ -171,7 +171,7 @@ def _with_gaps(lines: Mapping[Group, Line], found: Disparities) -> dict[Group, L
     cells = gap_rows(found, request.level, {})
     standardized = _standardized(found)
     other = found.bounds or found.within
-    ratios = None if other else _ratio_limits(found, low, high)
+    ratios = None if other else ratio_limits(found, low, high)
     paired = _pair_cells(found)
     filled = {}
     for i, group in enumerate(found.groups):
@@ -186,9 +186,9 @@ def _with_gaps(lines: Mapping[Group, Line], found: Disparities) -> dict[Group, L
         if found.bounds is not None:
             row["rate"] = row["difference"]
         if found.within is not None:
-            row |= {"target": found.target_label, **_adjusted_ratio(found, i)}
+            row |= {"target": found.target_label, **adjusted_ratio(found, i)}
         elif found.bounds is None and not paired:
-            row |= _ratio_cells(row, None if ratios is None else (float(ratios[0][i]), float(ratios[1][i])))
+            row |= ratio_cells(row, None if ratios is None else (float(ratios[0][i]), float(ratios[1][i])))
         if (
             other is None and standardized is not None and np.isfinite(standardized[i])
         ):  # without spread there is none
@@ -197,7 +197,7 @@ def _with_gaps(lines: Mapping[Group, Line], found: Disparities) -> dict[Group, L
     return filled
 
 
-def _adjusted_ratio(found: Disparities, index: int) -> dict[str, Any]:
+def adjusted_ratio(found: Disparities, index: int) -> dict[str, Any]:
     """The ratio among people alike; rates stay everyone's."""
     if found.scale != "ratio":
         return {}
@@ -222,7 +222,7 @@ def _pair_cells(found: Disparities) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _ratio_cells(row: Mapping[str, Any], limits: tuple[float, float] | None) -> dict[str, Any]:
+def ratio_cells(row: Mapping[str, Any], limits: tuple[float, float] | None) -> dict[str, Any]:
     """The group's rate over the target's; of real values only where both are above zero."""
     rate, target = row["rate"], row["target_rate"]
     if row["value_kind"] != "percent" and min(rate, target) <= 0:
@@ -242,7 +242,7 @@ def _known_ratio(ratio: float, low: float | None, high: float | None) -> dict[st
     return cells
 
 
-def _ratio_limits(disparities: Disparities, low: Floats, high: Floats) -> tuple[Floats, Floats] | None:
+def ratio_limits(disparities: Disparities, low: Floats, high: Floats) -> tuple[Floats, Floats] | None:
     """Limits of the ratio: those of the rate over a known number, or of the ratio's own law."""
     known, level = disparities.comparison.known, disparities.request.level
     if disparities.people.paired is not None:

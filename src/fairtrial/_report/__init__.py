@@ -13,7 +13,7 @@ from fairtrial._report.builder import build_page, capital, left_out, limits
 from fairtrial._report.certificate import certificate_page, write_certificate
 from fairtrial._report.difference_page import difference_page, write_difference
 from fairtrial._report.findings import correction_text, findings
-from fairtrial._report.one_gap import clearest_in_people
+from fairtrial._report.first_screen import first_screen
 from fairtrial._report.pdf import asset as own_asset
 from fairtrial._report.pdf import environment, page_text
 from fairtrial._report.tables import csv_text, shown, write_parquet
@@ -22,8 +22,10 @@ from fairtrial._results.charts.page import DARK, asset, json_text, script_text, 
 from fairtrial._results.column import reason, scalar
 from fairtrial._results.result import Result
 from fairtrial._results.text import state_text
-from fairtrial._trial.family import favourable_of
+from fairtrial._trial.family import favourable_of, trial_tone
+from fairtrial._trial.ledger import ledger_of
 from fairtrial._trial.results_file import WRITE_ANEW, check_schema, load_results
+from fairtrial._trial.two_facts import section_words
 from fairtrial._work.whole_files import write_whole
 
 __all__ = [
@@ -219,7 +221,7 @@ def _write_charts(identity: str, charts: Sequence[dict[str, Any]], folder: Path)
 
 
 # -- Saved results as Markdown: a summary for a pull request, and a model card as the model hubs read it.
-MARKS = {"violated": "❌", "certified": "✅"}  # anything else is open
+MARKS = {"bad": "❌", "good": "✅"}  # anything else is open
 _SPECIAL = re.compile(r"([\\`*_\[\]#|<>~])")
 
 
@@ -237,12 +239,12 @@ def escape(text: object) -> str:
 def summary_markdown(content: Mapping[str, Any]) -> str:
     """What a pull request shows: the verdict, the strongest findings and a line per question."""
     verdict = content["verdict"]
-    lines = [f"## {MARKS.get(verdict['code'], '❔')} {escape(content['report']['title'])}", ""]
+    lines = [f"## {MARKS.get(trial_tone(content), '❔')} {escape(content['report']['title'])}", ""]
     lines += [f"**{escape(capital(verdict['text']))}**", "", *_beside(content)]
     found = findings(content)
     if found:
-        rows = [[item["what"], _effect(item), item["interval"], item["adjusted"]] for item in found]
-        lines += [*_table(["finding", "effect", "interval", "adjusted p"], rows), ""]
+        rows = [[item["what"], _effect(item), item["interval"], item["tolerance"] or "–"] for item in found]
+        lines += [*_table(["finding", "gap", "interval", "tolerance"], rows), ""]
         lines += [escape(correction_text(content)), ""]
     return "\n".join([*lines, *_answers(content), "", _foot(content)]) + "\n"
 
@@ -264,7 +266,9 @@ def _beside(content: Mapping[str, Any]) -> list[str]:
     unanswered = [section["id"] for section in content["sections"] if section["status"] != "done"]
     incomplete = [f"Not answered: {', '.join(unanswered)}."] if unanswered else []
     unpublished = content["report"].get("not_published", [])
-    texts = [clearest_in_people(content), *left_out(content), *incomplete, *unpublished]
+    told = first_screen(content)
+    first = ["".join(piece["text"] for piece in told["headline"])]
+    texts = [*first, *left_out(content), *incomplete, *unpublished]
     return [line for text in texts if text for line in (escape(text), "")]
 
 
@@ -273,11 +277,13 @@ def _effect(item: Mapping[str, Any]) -> str:
 
 
 def _answers(content: Mapping[str, Any]) -> list[str]:
-    favourable = favourable_of(content["spec"]["content"])
+    favourable, lines = favourable_of(content["spec"]["content"]), ledger_of(content)
     rows = [
         [
             section["title"] or find_method(section["method"]).asks(favourable),
-            capital(section["result"]["verdict"]["text"]) if section["result"] else section["error"],
+            section_words(section["id"], read_result(section["result"]), lines)
+            if section["result"]
+            else section["error"],
         ]
         for section in content["sections"]
     ]

@@ -10,28 +10,29 @@ from typing import Any
 
 from fairtrial._method.declaration import find_method, read_result, trial_methods
 from fairtrial._report.described import entries
-from fairtrial._report.findings import correction_text, family_table, family_text, findings
+from fairtrial._report.findings import family_table, family_text, findings, how_we_know
 from fairtrial._report.first_screen import first_screen
 from fairtrial._report.one_gap import drawn, why_numbers_differ
 from fairtrial._report.tables import build_table, chart_lines
 from fairtrial._results.masking import masked_rows, published_rows
 from fairtrial._results.result import FurtherTable, Result
 from fairtrial._results.text import left_out_texts
-from fairtrial._trial.family import TONES, metric_label
+from fairtrial._trial.family import trial_tone
+from fairtrial._trial.ledger import LedgerLine, ledger_of
 from fairtrial._trial.rederived import contradictions
+from fairtrial._trial.two_facts import section_tone, section_words
 
 READ_AT_ONCE = 4  # sentences; more are folded
 # notes that say what is assumed of these data: with the method's own assumptions they stand once
 ASSUMED = ("independent-rows", "independent-pairs", "independent-units", "not-fitted-here", "pointwise")
-_WORDS = {"violated": "Disparities shown", "certified": "Certified", "undetermined": "Undetermined"}
 _LEVELS_SHOWN = 12
 NAMED = 4  # groups in one sentence
 
 
 def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
     """All that the template needs, from the dict of a results.json."""
-    below = content["report"]["suppress_below"]
-    sections = [build_section(section, content["family"], below) for section in content["sections"]]
+    below, lines = content["report"]["suppress_below"], ledger_of(content)
+    sections = [build_section(section, lines, below) for section in content["sections"]]
     _tell_apart(sections, content["sections"])
     differing = why_numbers_differ(content["sections"])
     for section in sections:
@@ -43,7 +44,7 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
         "over": _over(content),
         "context": report["context"],
         "decision": report["decision"],
-        "verdict": {**content["verdict"], "word": _word(content), "tone": TONES[content["verdict"]["code"]]},
+        "verdict": {**content["verdict"], "word": _word(content), "tone": trial_tone(content)},
         "contradictions": contradictions(content),
         "problems": [
             {"title": section["title"] or find_method(section["method"]).question, "text": section["error"]}
@@ -52,7 +53,7 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "first": first_screen(content),
         "findings": findings(content),
-        "correction": correction_text(content),
+        "how": how_we_know(content),
         "limits": limits(content),
         "sections": sections,
         "family": family_table(content) if content["family"] else None,
@@ -114,9 +115,7 @@ def _listed(value: Any) -> str:
     return ", ".join(told[:3]) + (" and more" if len(told) > 3 else "")
 
 
-def build_section(
-    section: Mapping[str, Any], family: Sequence[Mapping[str, Any]], below: int
-) -> dict[str, Any]:
+def build_section(section: Mapping[str, Any], lines: Sequence[LedgerLine], below: int) -> dict[str, Any]:
     """One question with its chart, reading and table."""
     method = find_method(section["method"])
     shown: dict[str, Any] = {
@@ -130,7 +129,7 @@ def build_section(
     if section["result"] is None:
         return shown
     result = read_result(section["result"])
-    return shown | _answered(section, result, below) | {"verdict": _verdict(section, result, family)}
+    return shown | _answered(section, result, below) | {"verdict": _verdict(section["id"], result, lines)}
 
 
 def _answered(section: Mapping[str, Any], result: Result, below: int) -> dict[str, Any]:
@@ -170,42 +169,13 @@ def _as_result(table: FurtherTable, below: int) -> Any:
     return replace(table, estimates=masked_rows(table.estimates, table.columns, below))
 
 
-def _verdict(
-    section: Mapping[str, Any], result: Result, family: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    after = _after_correction(section, result, family)
-    kept = any(entry["significant"] for entry in family if entry["section"] == section["id"])
+def _verdict(section: str, result: Result, lines: Sequence[LedgerLine]) -> dict[str, Any]:
+    """What a question found, told from the ledger; its colour follows the correction over the whole trial."""
     return {
         "code": result.verdict.code,
-        "text": capital(result.verdict.text)
-        + ("." if after and not result.verdict.text.endswith(".") else ""),
-        "tone": "open" if after and not kept else result.tone,  # marks follow the corrected verdict
-        "after": after,
+        "text": section_words(section, result, lines),
+        "tone": section_tone(section, result, lines),
     }
-
-
-def _after_correction(section: Mapping[str, Any], result: Result, family: Sequence[Mapping[str, Any]]) -> str:
-    """A question's own verdict knows its own tests alone; say so where the whole trial does not bear it out."""
-    own = [entry for entry in family if entry["section"] == section["id"]]
-    if result.tone != "bad" or not own:
-        return ""
-    if not any(entry["significant"] for entry in own):
-        return "After correction over the whole trial this is no longer significant."
-    rows = [row for row in result.estimates if _is_finding(result, row)]
-    found = {(row.get("group"), metric_label(row, result.details)) for row in rows}
-    lost = [
-        f"{entry['subject']} ({entry['metric']})"
-        for entry in own
-        if not entry["significant"] and (entry["subject"], entry["metric"]) in found
-    ]
-    named = "; ".join(lost[:NAMED]) + (f"; and {len(lost) - NAMED:,} more" if len(lost) > NAMED else "")
-    are = "is" if len(lost) == 1 else "are"
-    return f"After correction over the whole trial {named} {are} no longer significant." if lost else ""
-
-
-def _is_finding(result: Result, row: Mapping[str, Any]) -> bool:
-    kind = result.state_of(row)
-    return kind.found or kind.tone == "bad"
 
 
 def capital(text: str) -> str:
@@ -257,7 +227,15 @@ def left_out(content: Mapping[str, Any]) -> list[str]:
 
 
 def _word(content: Mapping[str, Any]) -> str:
-    word = _WORDS.get(content["verdict"]["code"], "Undetermined")
+    """The verdict in a few words: whether a difference is shown, and what is certified of it."""
+    code, shown = content["verdict"]["code"], any(line.shown for line in ledger_of(content))
+    word = {
+        ("violated", True): "A difference is shown",
+        ("violated", False): "A difference is shown",
+        ("certified", True): "Within tolerance, with a difference",
+        ("certified", False): "Certified within tolerance",
+        ("undetermined", True): "A difference is shown, and not certified",
+    }.get((code, shown), "Not settled")
     return word if content["status"] == "complete" else f"{word} (incomplete)"
 
 

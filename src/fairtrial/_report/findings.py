@@ -6,84 +6,53 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairtrial._method.declaration import find_method
-from fairtrial._report.one_gap import row_of, with_attributes
 from fairtrial._report.tables import SHORT, Cell, TableColumn, kept, number_class, off_paper, shown, width
-from fairtrial._results.column import scalar
-from fairtrial._results.text import interval_text, kind_in, true_minus
-from fairtrial._trial.family import CORRECTIONS, shows
+from fairtrial._trial.family import CORRECTIONS
+from fairtrial._trial.in_people import described_roles, line_sentence
+from fairtrial._trial.ledger import LedgerLine, clearest_first, ledger_of
+from fairtrial._trial.two_facts import tolerance_words
 
 SHOWN = 5
 
 
 def findings(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The five significant entries with the smallest adjusted p-values, one per metric and subject, mirrors once."""
-    chosen: list[dict[str, Any]] = []
-    seen: set[tuple[str, ...]] = set()
-    for entry in content["family"]:
-        if not entry["significant"]:
-            continue
-        row = row_of(content, entry)
-        about = (entry["metric"], entry["subject"], *_adjusted(content, entry))
-        rates = _rates(entry, row)
-        if about in seen or (entry["metric"], *rates[::-1]) in seen:
-            continue
-        seen |= {about, (entry["metric"], *rates)}
-        chosen.append(_finding(entry, row))
-        if len(chosen) == SHOWN:
-            break
-    return chosen
+    """The clearest comparisons in which a difference is shown, each in at most two sentences."""
+    roles = described_roles(content)
+    asked = {one["id"]: find_method(one["method"]).short for one in content["sections"]}
+    lines = [line for line in clearest_first(ledger_of(content)) if not line.described]
+    return [_finding(line, roles) | {"question": asked[line.sections[0]]} for line in lines[:SHOWN]]
 
 
-def _adjusted(content: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a finding is adjusted for: with and without, it is not the same finding."""
-    section = next(one for one in content["sections"] if one["id"] == entry["section"])
-    within = section["result"]["details"].get("within") if section["result"] else None
-    return ("adjusted",) if within else ()
-
-
-def _rates(entry: Mapping[str, Any], row: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Its own and the others' rate: the other way round they are the same gap of two groups that are each other's
-    target, which is told once."""
-    if row is None or entry["against"] != "everyone else":
-        return (entry["section"], entry["subject"])
-    return tuple(str(scalar(row.get(name))) for name in ("rate", "target_rate"))
-
-
-def _finding(entry: Mapping[str, Any], row: Mapping[str, Any] | None) -> dict[str, Any]:
-    kind = entry["kind"]
-    effect, unit = effect_text(entry)
-    interval = "masked" if is_hidden(entry) else ""
-    if entry["low"] is not None and entry["high"] is not None:
-        interval = f"{shown(entry['low'], kind)} to {shown(entry['high'], kind)}"
+def _finding(line: LedgerLine, roles: Mapping[str, Any]) -> dict[str, Any]:
+    kind: Any = {"percent": "points", "number": "number"}.get(line.kind, "number")
+    known = line.difference is not None
+    adjusted = f" among people alike in {' and '.join(line.within)}" if line.within else ""
+    against = f", compared with {line.against}" if line.against else ""
+    label = f"{line.label[:1].upper()}{line.label[1:]}"
     return {
-        "section": entry["section"],
-        "what": what(entry, row),
-        "effect": effect,
-        "unit": unit,
-        "interval": interval,
-        "level": "" if entry["level"] is None else f"{100 * entry['level']:g}%",
-        "adjusted": shown(entry["adjusted"], "p"),
-        "n": "" if entry["n"] is None else f"{entry['n']:,}",
-        "question": find_method(entry["method"]).short,
-        "harm": {"harmed": "harmed", "favoured": "favoured"}.get(str((row or {}).get("effect")), ""),
+        "section": line.sections[0],
+        "what": f"{label}: {line.who}{against}{adjusted}",
+        "sentence": line_sentence(line, roles) if known else "",
+        "tolerance": tolerance_words(line),
+        "effect": shown(line.difference, kind) if known else ("masked" if line.kind != "other" else ""),
+        "unit": "points" if known and kind == "points" else "",
+        "interval": _interval(line, kind),
+        "level": "" if line.level is None else f"{100 * line.level:g}%",
+        "adjusted": "" if line.adjusted is None else shown(line.adjusted, "p"),
+        "n": "" if line.n is None else f"{line.n:,}",
+        "harm": line.effect,
     }
+
+
+def _interval(line: LedgerLine, kind: Any) -> str:
+    if line.difference_low is None or line.difference_high is None:
+        return "masked" if line.difference is None and line.kind != "other" else ""
+    return f"{shown(line.difference_low, kind)} to {shown(line.difference_high, kind)}"
 
 
 def is_hidden(entry: Mapping[str, Any]) -> bool:
     """Whether the numbers of an entry were masked, rather than there being none."""
     return bool(entry.get("masked"))
-
-
-def what(entry: Mapping[str, Any], row: Mapping[str, Any] | None = None) -> str:
-    """Whose number it is: 'False positive rate: race: African-American, compared with race: Caucasian'.
-
-    The `row` that it is about names groups with their attributes.
-    """
-    named = row or {}
-    subject, against = named.get("group") or entry["subject"], named.get("target") or entry["against"]
-    compared = f", compared with {against}" if against else ""
-    metric = entry["metric"][:1].upper() + entry["metric"][1:]
-    return f"{metric}: {subject}{compared}" if subject else f"{metric}{compared}"
 
 
 def effect_text(entry: Mapping[str, Any]) -> tuple[str, str]:
@@ -95,22 +64,41 @@ def effect_text(entry: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def correction_text(content: Mapping[str, Any]) -> str:
-    """How the p-values were corrected, in one sentence."""
+    """How the p-values were corrected; empty where there are none."""
     correction = content["correction"]
     if not correction["tests"]:
-        return "This trial holds no p-value that would have to be corrected."
+        return ""
     tests, how = correction["tests"], CORRECTIONS[correction["method"]]
-    significant = sum(entry["significant"] for entry in content["family"])
+    once = [entry for entry in content["family"] if correction["method"] != "holm" or not entry["twin"]]
+    significant = sum(entry["significant"] for entry in once)
+    beside = "Each interval stands alone, and certificates need no correction."
     if tests == 1:
         found = "significant" if significant else "not significant"
-        return f"This trial holds one test, which needs no correction: it is {found} at {correction['alpha']:.0%}."
-    disparity = sum(shows(entry["method"]) == "disparity" for entry in content["family"])
-    others = "" if disparity == tests else f", {disparity:,} of them of a disparity,"
+        return f"This audit makes one test, which needs no correction: it is {found} at {correction['alpha']:.0%}."
     return (
-        f"All {tests:,} tests of this trial{others} were corrected together ({how}, {correction['alpha']:.0%}); "
-        f"{significant:,} {'is' if significant == 1 else 'are'} significant. Intervals are not corrected, and "
-        "certifications are outside the correction."
+        f"All {tests:,} tests of this audit were corrected together ({how}, {correction['alpha']:.0%}); "
+        f"{significant:,} {'is' if significant == 1 else 'are'} significant. {beside}"
     )
+
+
+def how_we_know(content: Mapping[str, Any]) -> list[str]:
+    """What stands behind the first screen: the verdict in full, the correction, and how often it would err."""
+    alpha = f"{100 * content['correction']['alpha']:g}"
+    err = f"If there were no difference at all, luck would show one or more in at most {alpha} of 100 such audits."
+    power = (
+        "The gap that would have been found with 80% probability is worked out from the half width of each interval, "
+        "at the level of the correction."
+    )
+    certified = (
+        "A gap larger than tolerated would be certified in at most as many audits as the level leaves."
+    )
+    texts = [content["verdict"]["text"], correction_text(content)]
+    texts += [err] if content["correction"]["tests"] else []
+    return [text for text in (*texts, power, certified if _certifies(content) else "") if text]
+
+
+def _certifies(content: Mapping[str, Any]) -> bool:
+    return any(find_method(one["method"]).shows == "certificate" for one in content["sections"])
 
 
 def family_text(content: Mapping[str, Any]) -> str:
@@ -119,11 +107,12 @@ def family_text(content: Mapping[str, Any]) -> str:
     if how != "Holm":
         known = content["correction"]["known"]
         how += f", from how {known:,} of them that share people depend on each other; Holm for the others"
+    twins = " A comparison asked twice, or seen from its other side, is one test." if how == "Holm" else ""
     return (
-        "Each question asked of each metric and group gives one primary p-value. Many tests find "
-        f"something by luck, so all of them are corrected together ({how}), which keeps the chance of even "
-        f"one false finding in the whole trial at or below {content['correction']['alpha']:.0%}. "
-        "Certifications are not part of it: that all of them hold needs no correction."
+        "Many tests find something by luck. We therefore correct all of them together "
+        f"({how}): the chance of even one false finding in the whole audit is at most "
+        f"{content['correction']['alpha']:.0%}.{twins} Certificates are not part of it: that all of them hold needs no "
+        "correction."
     )
 
 
@@ -176,70 +165,3 @@ def family_table(content: Mapping[str, Any]) -> dict[str, Any]:
 def _cell(value: Any, kind: Any) -> Cell:
     text = shown(value, kind) if value != "" else "–"
     return Cell(text, value, number_class(kind) + (" short" if len(text) <= SHORT else ""))
-
-
-# -- A gap in words of the first screen: its size, both rates, its interval, and the largest that was seen.
-def gap_text(row: Mapping[str, Any]) -> str:
-    """'21.4 points', '0.67 times'."""
-    if _by_ratio(row):
-        return f"{shown(scalar(row['ratio']), 'ratio')} times"
-    points = kind_in(row, _POINTS) == "points"
-    size = shown(abs(scalar(row["difference"])), "points" if points else "number").lstrip("+")
-    return f"{size} points" if points else size
-
-
-def _by_ratio(row: Mapping[str, Any]) -> bool:
-    return row.get("scale") == "ratio" and scalar(row.get("ratio")) is not None
-
-
-def rates_text(row: Mapping[str, Any]) -> str:
-    """'44.8% in race: Black against 23.5% of race: White'."""
-    kind = kind_in(row, _RATE)
-    return (
-        f"{shown(scalar(row['rate']), kind)} in {row['group']} against {shown(scalar(row['target_rate']), kind)} "
-        f"of {row.get('target') or 'those it is compared with'}"
-    )
-
-
-def interval_of(row: Mapping[str, Any], alone: bool = False) -> str:
-    """'The data fit a gap of 18.2 to 24.5 points (95% interval).'; empty where there is none.
-
-    `alone` says that it was picked from several, which the interval knows nothing of.
-    """
-    name = "ratio" if _by_ratio(row) else "difference"
-    low, high, level = scalar(row.get(f"{name}_low")), scalar(row.get(f"{name}_high")), row["level"]
-    if low is None or high is None or level is None:
-        return ""
-    if name == "difference" and scalar(row["difference"]) < 0:
-        low, high = -high, -low
-    kind = "ratio" if name == "ratio" else kind_in(row, _POINTS)
-    unit = {"points": " points", "ratio": " times"}.get(kind, "")
-    told = true_minus(interval_text(low, high, kind))
-    which = f"{100 * level:g}% interval{' of this gap alone' if alone else ''}"
-    return f"The data fit a gap of {told.replace('+', '')}{unit} ({which})."
-
-
-class _Kind:
-    """A column as far as `kind_in` looks at it."""
-
-    def __init__(self, kind: Any) -> None:
-        self.kind = kind
-
-
-_POINTS: Any = _Kind("points")
-_RATE: Any = _Kind("rate")
-
-
-def largest_row(content: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The row with the largest gap among those that were compared; of a certified trial among the certified."""
-    asked = ("certificate",) if content["verdict"]["code"] == "certified" else ("disparity", "certificate")
-    rows = [
-        with_attributes(section, place)
-        for section in content["sections"]
-        if section["result"] is not None and shows(section["method"]) in asked
-        for place, row in enumerate(section["result"]["estimates"])
-        if section["result"]["details"].get("places")
-        and isinstance(scalar(row.get("difference")), float)
-        and scalar(row.get("difference_low")) is not None
-    ]
-    return max(rows, key=lambda row: abs(scalar(row["difference"])), default=None)

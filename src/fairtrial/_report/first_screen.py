@@ -1,353 +1,291 @@
-"""The first screen: six questions that anybody asks, answered in words, and three numbers that lead further.
+"""The first screen: one sentence in people, two facts kept apart, for whom, who was left out, and what to do next.
 
-Every answer is put together from what results.json holds: nothing is computed but counts of rows.
+Every answer is told from the ledger of results.json: nothing is computed but counts of lines.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairtrial._compare.words import band_words
 from fairtrial._method.declaration import find_method, read_result
 from fairtrial._metrics.table import METRICS
 from fairtrial._report.described import (
     Results,
-    described_groups,
-    described_headline,
-    described_next,
-    described_problem,
-    described_size,
-    described_sure,
-    left_out,
+    described_difference,
     linked,
     named_groups,
     result_metrics,
+    rows_left_out,
 )
-from fairtrial._report.findings import gap_text, interval_of, largest_row, rates_text, what
-from fairtrial._report.one_gap import (
-    borne_out,
-    compared_with,
-    described_roles,
-    row_of,
-    strongest_in_people,
-    strongest_row,
-)
-from fairtrial._report.tables import shown
-from fairtrial._results.claims import Claim, claimed_rows
-from fairtrial._results.column import scalar
-from fairtrial._results.result import Result
+from fairtrial._report.one_gap import compared_with
 from fairtrial._results.text import counted, in_a_sentence
-from fairtrial._trial.family import corrected_claims, only_describes, shows
-from fairtrial._trial.in_people import plain_metric
+from fairtrial._trial.family import NAME_THE_DECISION, difference_alone, only_describes, shows
+from fairtrial._trial.in_people import described_roles, line_sentence
+from fairtrial._trial.ledger import LedgerLine, alike_line, clearest_first, headline_line, ledger_of
+from fairtrial._trial.two_facts import (
+    gap_words,
+    interval_words,
+    power_words,
+    ratio_words,
+    tolerance_text,
+    tolerance_words,
+)
 
-Judged = dict[str, dict[tuple[str, ...], str]]
-ASKED_NEXT = {"explain": "which features carry it", "improve": "whether a fairer rule would be as good"}
+Content = Mapping[str, Any]
+Lines = Sequence[LedgerLine]
+DIFFERENCE, TOLERANCE, WHOM = "Is there a difference?", "Is it within the tolerance?", "For whom?"
+LEFT, CHECKED, NEXT = "Who was left out?", "What was checked?", "What next?"
+MOST_METRICS = 2  # named on the first screen
 
 
-def first_screen(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The headline, the six answers with who was left out, and the three numbers."""
+def first_screen(content: Content) -> dict[str, Any]:
+    """The headline, the answers and the three numbers."""
     results = [(one["id"], read_result(one["result"])) for one in content["sections"] if one["result"]]
-    judged = _judged(content, results)
-    describes = only_describes([entry["method"] for entry in content["family"]], results)
+    lines, describes = ledger_of(content), describes_only(content, results)
+    told = [line for line in lines if line.tested and line.described == describes]
     answers = {
-        "What was checked?": _checked(content, results),
-        **(_described(content, judged) if describes else _answers(content, judged, results)),
-        "Who was left out?": left_out(content, results),
-        "What next?": described_next() if describes else _next(content, results),
+        DIFFERENCE: described_difference(told) if describes else difference_answer(told, content),
+        TOLERANCE: "" if describes else tolerance_answer(told, content),
+        WHOM: _for_whom(told),
+        LEFT: _left_out(lines, results, content),
+        CHECKED: _checked(content, results),
+        NEXT: NAME_THE_DECISION if describes else _next(content, told),
     }
     used: set[str] = set()
     return {
-        "headline": linked(described_headline(content) if describes else _headline(content, results), used),
+        "headline": linked(headline(content, told), used),
         "answers": [(question, linked(text, used)) for question, text in answers.items() if text],
-        "counts": _counts(content, judged),
+        "counts": _counts(content, told),
     }
 
 
-def _answers(content: Mapping[str, Any], judged: Judged, results: Results) -> dict[str, str]:
-    return {
-        "Is there a problem?": _problem(content, judged, results),
-        "For whom?": _for_whom(content, results),
-        "How big is it?": _size(content, len(judged["found"])),
-        "How sure is it?": _sure(content, results),
-    }
+def describes_only(content: Content, results: Results) -> bool:
+    """Whether the trial compares who people are and nothing that was decided about them."""
+    return only_describes([entry["method"] for entry in content["family"]], results)
 
 
-def _described(content: Mapping[str, Any], judged: Judged) -> dict[str, str]:
-    """The same questions where only the people are described and nothing that was decided about them."""
-    differ = described_groups(content)
-    return {
-        "Is there a problem?": described_problem(len(judged["found"]), sum(map(len, judged.values()))),
-        "For whom?": f"Different from others: {named_groups(differ)}."
-        if differ
-        else "No group is shown to differ.",
-        "How big is it?": described_size(content),
-        "How sure is it?": described_sure(content),
-    }
+def headline(content: Content, told: Lines) -> str:
+    """The clearest comparison in people; the largest gap seen where none is shown."""
+    line = headline_line(told)
+    if line is None:
+        return "Nobody could be compared." if content["sections"] else ""
+    told_first = line_sentence(line, described_roles(content))
+    beside = alike_words(line, told)
+    if line.shown or beside:
+        return f"{told_first} {beside}".strip()
+    return f"{told_first} That may be chance."
 
 
-def _headline(content: Mapping[str, Any], results: Results) -> str:
-    """The answer in one plain sentence."""
-    told, code = strongest_in_people(content), content["verdict"]["code"]
-    if told:
-        return told
-    if code == "certified":
-        stated = "; ".join(str(one.details.get("statement", "")) for _, one in results if _certifies(one))
-        return f"{_capital(stated)}." if stated else "What was asked for is certified."
-    if code == "violated":
-        return "Groups are treated unequally, by more than luck explains."
-    return "It is not settled whether groups are treated equally."
-
-
-def _checked(content: Mapping[str, Any], results: Results) -> str:
-    """Metrics in words of the file, of whom, compared with whom, within which tolerance."""
-    data = content["data"]
-    names = dict.fromkeys(name for _, result in results for name in result_metrics(result))
-    told = [_metric_words(name, label, content) for name, label in _labels(results, list(names)).items()]
-    attributes = [str(name) for name in data["groups"]]
-    who = f", by {in_a_sentence(attributes)}" if attributes else ""
-    compared = dict.fromkeys(words for one in content["sections"] if (words := compared_with(one)))
-    against = f" Each group is compared with {' or with '.join(compared)}." if compared else ""
-    rows = "" if data["rows"] is None else f" {data['rows']:,} rows."
-    return f"{_capital('; '.join(told))}{who}.{rows}{against}{_tolerances(results)}" if told else ""
-
-
-def _labels(results: Results, names: Sequence[str]) -> dict[str, str]:
-    """Names with labels; where no question has a metric of the table, what the results call theirs."""
-    if names:
-        told = [result.details.get("labels", {}) for _, result in results]
-        return {name: next((own[name] for own in told if name in own), METRICS[name].label) for name in names}
-    labels = [str(result.details["label"]) for _, result in results if result.details.get("label")]
-    return {label: label for label in labels}
-
-
-def _metric_words(name: str, label: str, content: Mapping[str, Any]) -> str:
-    rows = [row for one in content["sections"] if one["result"] for row in one["result"]["estimates"]]
-    real = any(row.get("metric") == name and row.get("value_kind") == "number" for row in rows)
-    plain = plain_metric(METRICS[name], described_roles(content), real=real) if name in METRICS else ""
-    return f"{plain} ({label})" if plain else label
-
-
-def _tolerances(results: Results) -> str:
-    """The tolerances that were asked for; that there was none is said too."""
-    told: dict[str, None] = {}
-    for _, result in results:
-        band = result.details.get("tolerance")
-        if shows(result.kind) != "certificate" or not isinstance(band, list):
-            continue
-        low, high = (
-            open_end if end is None else float(end)
-            for end, open_end in zip(band, (-math.inf, math.inf), strict=True)
-        )
-        words = band_words(
-            (low, high), result.details["value_kind"] == "percent", str(result.details["scale"])
-        )
-        told[words] = None
-    return f" Tolerated: {' and '.join(told)}." if told else " No tolerance was stated."
-
-
-def _problem(content: Mapping[str, Any], judged: Judged, results: Results) -> str:
-    code = content["verdict"]["code"]
-    total = counted(len({key for keys in judged.values() for key in keys}), "comparison")
-    certificates = {section for section, result in results if _certifies(result)}
-    if code == "violated" and judged["found"]:
-        after = "" if certificates & {*judged["found"].values()} else ", after correction for asking so often"
-        return f"Yes. A disparity is shown in {len(judged['found']):,} of {total}{_tests(content)}{after}."
-    if code == "undetermined" and results and not judged["found"]:
-        return f"Not settled. No disparity is shown in {total}, which is not evidence of fairness.{_unsettled(results)}"
-    shortly = {
-        "violated": "Yes. ",
-        "certified": "Not in what was certified. " if judged["undetermined"] else "No. ",
-    }
-    return f"{shortly.get(code, '')}{content['verdict']['text']}".replace("Undetermined:", "Not settled:", 1)
-
-
-def _tests(content: Mapping[str, Any]) -> str:
-    """The count of the verdict beside it: one comparison may be tested in two sections, or from both its sides."""
-    tested = [entry["significant"] for entry in content["family"] if shows(entry["method"]) == "disparity"]
-    return f" ({sum(tested):,} of {counted(len(tested), 'test')})" if tested else ""
-
-
-def _unsettled(results: Results) -> str:
-    asked = [result for _, result in results if _certifies(result)]
-    if not asked or all(result.verdict.code == "certified" for result in asked):
+def alike_words(line: LedgerLine, told: Lines) -> str:
+    """The same gap among people who are alike in what may explain it: whether it stays, vanishes or turns."""
+    alike = alike_line(line, told)
+    if alike is None or line.difference is None or alike.difference is None:
         return ""
-    return " Nor could it be certified that the groups are within what is tolerated."
+    among = f"Among people alike in {in_a_sentence(list(alike.within))}"
+    if not alike.shown:
+        return f"{among}, no difference is shown ({interval_words(alike)})."
+    same = _direction(line, line.who) == _direction(alike, line.who)
+    turned = "" if same else ", the other way round"
+    return f"{among}, the gap is {gap_words(alike)}{turned} ({interval_words(alike, bare=True)})."
 
 
-def _for_whom(content: Mapping[str, Any], results: Results) -> str:
-    """Harmed groups that remain after correction; all found ones where nobody said what is good for a person."""
-    rows = [row_of(content, entry) or {"group": entry["subject"]} for entry in _disparities(content)]
-    harmed = [row["group"] for row in rows if row.get("effect") == "harmed"]
-    if harmed:
-        return f"Harmed: {named_groups(harmed)}."
-    found = list(filter(None, (row["group"] for row in rows))) or _claimed(content, results)
-    if found:
-        return f"Different from others: {named_groups(found)}."
-    return "No group is shown to be treated differently." if results else ""
+def _direction(line: LedgerLine, who: str) -> bool:
+    return ((line.difference or 0.0) > 0) == (line.who == who)
 
 
-def _claimed(content: Mapping[str, Any], results: Results) -> list[str]:
-    """Whom the questions themselves find, where the verdict rests on one that is outside the correction."""
-    if content["verdict"]["code"] != "violated":
-        return []
-    return [claim.who for _, result in results for claim in result.claims() if claim.verdict == "found"]
+def difference_answer(told: Lines, content: Content) -> str:
+    """Whether a difference is shown, by how much, or what gap would have been found."""
+    shown = list(clearest_first(told))
+    compared = counted(len(told), "comparison")
+    if not told:
+        return "Not known: nobody could be compared."
+    if not shown and content["verdict"]["code"] == "violated":
+        return f"Yes: the groups differ jointly, and none stands out in {compared}."
+    if not shown:
+        seen = headline_line(told)
+        interval = "" if seen is None else interval_words(seen)
+        fits = f" The data fit a gap of {interval}." if interval else ""
+        low, high = (0.0, 0.0) if seen is None else (seen.difference_low or 0.0, seen.difference_high or 0.0)
+        apart = low > 0 or high < 0
+        after = f" once we correct for asking {len(told):,} times" if apart and len(told) > 1 else ""
+        return f"None is shown in {compared}{after}.{fits} {power_words(told)}".strip()
+    first = headline_line(shown) or shown[0]
+    size, interval = gap_words(first), interval_words(first, bare=True)
+    count = f"in {len(shown):,} of {compared}"
+    if not size:
+        return f"Yes, {count}. Its size is not told here."
+    within = f" ({interval})" if interval else ""
+    if len(told) == 1:
+        return f"Yes: {size}{within}, more than chance explains."
+    which = "The clearest is" if len(shown) > 1 else "It is"
+    return f"Yes, {count}, more than chance explains. {which} {size}{within}."
 
 
-def _disparities(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tests that show a disparity after correction."""
-    return [one for one in content["family"] if one["significant"] and shows(one["method"]) == "disparity"]
+def tolerance_answer(told: Lines, content: Content) -> str:
+    """Whether the gaps are within what is tolerated, on the scale that was asked and on the other."""
+    asked = [line for line in told if line.certificates]
+    if not asked:
+        stated = any(
+            one["result"]["details"].get("tolerance")
+            for one in content["sections"]
+            if one["result"] and shows(one["method"]) == "certificate"
+        )
+        return "Not known: nobody could be compared." if stated else "You stated none."
+    first = headline_line(told)
+    if len(asked) == 1 or (first in asked and first is not None and first.shown):
+        line = asked[0] if first is None or len(asked) == 1 else first
+        return (
+            f"{tolerance_words(line)}{_alone(content, [line])}".strip()
+            or "Nobody stated how much may be tolerated."
+        )
+    bands = " or ".join(
+        dict.fromkeys(tolerance_text(one, line) for line in asked for one in line.certificates)
+    )
+    beyond = [line.who for line in asked if line.certificate == "violated" and line.shown]
+    if beyond:
+        return f"No: {named_groups(beyond)} {'is' if len(set(beyond)) == 1 else 'are'} beyond {bands}."
+    within = sum(line.certificate == "certified" for line in asked)
+    if within < len(asked):
+        known = f"{within:,} of {counted(len(asked), 'comparison')}" if within else "no comparison"
+        return f"Not settled: {known} {'is' if within < 2 else 'are'} shown to be within {bands}."
+    far = _furthest_ratio(asked)
+    beside = "" if far is None else f", but of {far.who} {ratio_words(far)}"
+    return f"Yes: all {len(asked):,} comparisons are within {bands}{beside}.{_alone(content, asked)}"
 
 
-def _size(content: Mapping[str, Any], found: int) -> str:
-    """The strongest finding in its own unit; else the largest gap that was seen, and that it is none."""
-    row = strongest_row(content)
-    if row is not None:
-        several = f" (the clearest of {found:,})" if found > 1 else ""
-        return f"{gap_text(row)}: {rates_text(row)}{several}."
-    if content["verdict"]["code"] == "violated":
-        return _found_otherwise(content)
-    seen = largest_row(content)
-    if seen is None:
+def _furthest_ratio(asked: Lines) -> LedgerLine | None:
+    """A rate that is within as a difference and not shown to be as a ratio."""
+    open_ones = [
+        line
+        for line in asked
+        if line.kind == "percent" and line.ratio and not line.four_fifths
+        if all(one["scale"] == "difference" for one in line.certificates)
+    ]
+    return max(open_ones, key=lambda line: abs((line.ratio or 1.0) - 1.0), default=None)
+
+
+def _alone(content: Content, asked: Lines) -> str:
+    """What a certificate of the difference alone does not cover."""
+    if not difference_alone(content["sections"]) or _furthest_ratio(asked) is None:
         return ""
-    told = f"The largest gap seen is {gap_text(seen)} ({seen['group']})"
-    if content["verdict"]["code"] == "certified":
-        return f"{told}, inside what is tolerated."
-    return f"{told}, which these numbers cannot tell from luck."
+    return " You asked for the difference alone: the ratio is not covered."
 
 
-def _found_otherwise(content: Mapping[str, Any]) -> str:
-    """A finding that cannot be told in people: its effect as the table has it, or that it is masked."""
-    entries = _disparities(content)
-    known = next((entry for entry in entries if entry["effect"] is not None), None)
-    if known is None:
-        return "The numbers are about so few people that they are masked here." if entries else ""
-    unit = {"points": " points", "ratio": " times"}.get(known["kind"], "")
-    return f"{shown(known['effect'], known['kind'])}{unit} ({what(known)})."
-
-
-def _sure(content: Mapping[str, Any], results: Results) -> str:
-    """The interval of that gap, and how often such an audit would err."""
-    code = content["verdict"]["code"]
-    row = strongest_row(content) or (None if code == "violated" else largest_row(content))
-    alpha = f"{100 * content['correction']['alpha']:g}"
-    interval = "" if row is None else interval_of(row, alone=len(content["family"]) > 1)
-    if code == "certified":
-        level = min(float(result.details["confidence_level"]) for _, result in results if _certifies(result))
-        most = f"{100 - 100 * level:g} of 100 such audits"
-        err = f"If a gap were larger than tolerated, it would be certified in at most {most}."
-    elif code == "violated" and any(entry["significant"] for entry in content["family"]):
-        err = (
-            f"If there were no disparity, luck would show one or more in at most {alpha} of 100 such audits."
-        )
-    else:
-        err = "The data do not settle it either way."
-    return f"{interval} {err}".strip()
-
-
-def _certifies(result: Result) -> bool:
-    return shows(result.kind) == "certificate"
-
-
-def _next(content: Mapping[str, Any], results: Results) -> str:
-    """What a reader can do now, by the verdict."""
-    code = content["verdict"]["code"]
-    if code == "violated":
-        return (
-            f"{_open_questions(content)}Whether the disparity is justified is for people to judge, with the decision "
-            "at stake in mind."
-        )
-    if code == "certified":
-        return "Hand on the certificate (fairtrial report --certificate), and watch that it stays so (fairtrial watch)."
-    needed = _needed(content, results)
-    if needed:
-        return needed
-    if not any(_certifies(result) for _, result in results):
-        return "State how much may be tolerated and ask for a certification (fairtrial certify)."
-    return "Gather more people, above all in the groups that were not tested, and ask again."
-
-
-def _open_questions(content: Mapping[str, Any]) -> str:
-    """What explains or mends a disparity and was not asked yet."""
-    answered = [one["method"] for one in content["sections"] if one["result"]]
-    asked = {find_method(method).variant_of or method for method in answered}
-    names = [name for name in ASKED_NEXT if name not in asked]
-    words = in_a_sentence([ASKED_NEXT[name] for name in names])
-    return f"Ask {words} (fairtrial {' and '.join(names)}). " if names else ""
-
-
-def _needed(content: Mapping[str, Any], results: Results) -> str:
-    """How many people would settle a certification; a group that has as many is not told to gather them."""
-    rows = [row for _, result in results if _certifies(result) for row in result.estimates]
-    known: dict[str, float] = {}
-    enough = False
-    for row in rows:
-        members, whole = scalar(row.get("members_needed")), scalar(row.get("rows_needed"))
-        need, have = (whole, content["data"]["rows"]) if whole else (members, scalar(row.get("n")))
-        if isinstance(need, int | float):
-            enough |= need <= (have or 0)
-            known |= {str(row["group"]): float(need)} if need > (have or 0) else {}
-    if not known:
-        return (
-            "More people would settle it: at this size a group without a gap would mostly be certified, so there may "
-            "be one."
-            if enough
-            else ""
-        )
-    group = max(reversed(known), key=lambda name: known[name])  # of equal ones the last, as in the verdict
-    unit = "rows in all" if any(scalar(row.get("rows_needed")) for row in rows) else "members"
+def _for_whom(told: Lines) -> str:
+    """The harmed; all who differ where nobody said what is good for a person."""
+    shown = list(clearest_first(told))
+    harmed = [line for line in shown if line.effect == "harmed"]
+    groups: dict[str, list[str]] = {}
+    for line in harmed or shown:
+        groups.setdefault(line.label, []).append(line.who)
+    if not groups:
+        return ""
+    start = "Harmed" if harmed else "Different from others"
+    first, *others = groups.items()
+    if all(set(who) <= set(first[1]) for _, who in others):
+        return f"{start}: {named_groups(first[1])}."
     return (
-        f"Gather more people: to certify {group} takes about {known[group]:,.0f} {unit} if it has no gap "
-        "(fairtrial plan says more)."
+        f"{start} in {first[0]}: {named_groups(first[1])}. Others differ in {in_a_sentence([*dict(others)])}."
     )
 
 
-def _judged(content: Mapping[str, Any], results: Results) -> Judged:
-    """Every comparison that was made once, with the section that tells of it, by what came out."""
-    held = borne_out(content)
-    describes = only_describes([entry["method"] for entry in content["family"]], results)
-    judged: Judged = {"found": {}, "certified": {}, "undetermined": {}}
-    for section, result in results:
-        # what describes people is outside the correction: it counts where nothing else was compared
-        claims = result.claims() if describes else corrected_claims(section, result, held)
-        for claim in _once(result, claims):
-            if not describes and claim.metric in result.details.get("described", ()):
-                continue
-            judged[claim.verdict].setdefault((claim.metric, claim.who, claim.against), section)
-    settled = {*judged["found"], *judged["certified"]}
-    judged["undetermined"] = {key: at for key, at in judged["undetermined"].items() if key not in settled}
-    return judged
+def _left_out(lines: Lines, results: Results, content: Content) -> str:
+    """Rows that lack something, and people who are too few to be judged on their own in any question."""
+    texts = rows_left_out(results)
+    judged = {side for line in lines if line.tested for side in (line.who, line.against)}
+    sizes = {
+        f"{name}: {level['label']}": level["n"]
+        for name, levels in content["data"]["groups"].items()
+        for level in levels
+    }
+    few = {line.who: sizes.get(line.who, line.n) for line in lines if line.few and line.who not in judged}
+    if few:
+        texts.append(f"Too few people to judge on their own: {_few_words(few)}.")
+    return " ".join(texts)
 
 
-def _counts(content: Mapping[str, Any], judged: Judged) -> list[dict[str, Any]]:
-    """How many were found, certified and left undetermined, each with where they are told."""
-    listed = any(entry["significant"] for entry in content["family"])
+def _few_words(few: Mapping[str, int | None]) -> str:
+    """Small groups by name, and how many combinations of attributes are too small."""
+    told = [who if n is None else f"{who} (n = {n:,})" for who, n in few.items() if ", " not in who]
+    crossed = [who for who in few if ", " in who]
+    if not told and len(crossed) <= 2:
+        return "; ".join(crossed)
+    more = [counted(len(crossed), "combination")] if crossed else []
+    return "; ".join([named_groups(told)] * bool(told) + more)
+
+
+def _checked(content: Content, results: Results) -> str:
+    """Which rates, by whom, of how many rows, and compared with whom."""
+    data = content["data"]
+    names = list(dict.fromkeys(name for _, result in results for name in result_metrics(result)))
+    named = [result.details.get("labels", {}) for _, result in results]
+    labels = [next((own[name] for own in named if name in own), METRICS[name].label) for name in names] or [
+        str(result.details["label"]) for _, result in results if result.details.get("label")
+    ]
+    if not labels:
+        return ""
+    labels = list(dict.fromkeys(labels))
+    more = [f"{len(labels) - MOST_METRICS:,} more"] if len(labels) > MOST_METRICS else []
+    attributes = [str(name) for name in data["groups"]]
+    by = (
+        f" by {in_a_sentence(attributes[:4] + (['more'] if len(attributes) > 4 else []))}"
+        if attributes
+        else ""
+    )
+    compared = list(dict.fromkeys(words for one in content["sections"] if (words := compared_with(one))))
+    against = f", each group against {' or '.join(compared[:2])}" if compared else ""
+    rows = "" if data["rows"] is None else f" in {data['rows']:,} rows"
+    text = f"{in_a_sentence(labels[:MOST_METRICS] + more)}{by}{rows}{against}."
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _next(content: Content, told: Lines) -> str:
+    """What a reader can do now with this very file."""
+    code = content["verdict"]["code"]
+    if code == "violated":
+        return f"{_open_questions(content)}Whether the difference is justified is for people to judge."
+    if code == "certified":
+        return "Hand on the certificate: fairtrial report --certificate."
+    if not told:
+        return "Check the groups: join small ones, or name others."
+    if not any(shows(one["method"]) == "certificate" for one in content["sections"]):
+        return "Say under [certify] which gap you can accept, and run again."
+    if any(line.certificate == "undetermined" for line in told):
+        return "More people would settle it: fairtrial plan says how many."
+    return "Decide whether the ratio matters here, and say it under [certify]."
+
+
+def _open_questions(content: Content) -> str:
+    """What explains or mends a difference, was not asked yet, and can be asked of this file."""
+    answered = [one["method"] for one in content["sections"] if one["result"]]
+    asked = {find_method(method).variant_of or method for method in answered}
+    data = content["data"]
+    has_features = bool(data["features"])
+    able = {
+        "explain": ("Ask which features carry it: fairtrial explain. ", has_features),
+        "improve": (
+            "Ask whether a fairer rule would do as well: fairtrial improve. ",
+            has_features and "outcome" in data["roles"] and "decision" in data["roles"],
+        ),
+    }
+    return "".join(text for name, (text, can) in able.items() if can and name not in asked)
+
+
+def _counts(content: Content, told: Lines) -> list[dict[str, Any]]:
+    """How many differences are shown, how many are within the tolerance, and how many are neither."""
+    parts = {
+        "with a difference": [line for line in told if line.shown],
+        "within tolerance": [line for line in told if line.certificate == "certified"],
+        "not settled": [line for line in told if line.judged == "undetermined"],
+    }
     return [
-        {
-            "number": f"{len(claims):,}",
-            "word": word,
-            "link": "findings" if word == "found" and listed else next(iter(claims.values()), "verdict"),
-        }
-        for word, claims in judged.items()
+        {"number": f"{len(lines):,}", "word": word, "link": _link(content, word, lines)}
+        for word, lines in parts.items()
     ]
 
 
-def _once(result: Result, claims: list[Claim]) -> list[Claim]:
-    """Without mirror images: two groups that are each other's target have one gap."""
-    rows = claimed_rows(result)
-    if len(rows) != len(claims):
-        return claims
-    seen: set[tuple[Any, ...]] = set()
-    kept = []
-    for (row, _), claim in zip(rows, claims, strict=True):
-        rates = row.get("metric"), scalar(row.get("target_rate")), scalar(row.get("rate"))
-        if None not in rates and claim.against == "everyone else" and rates in seen:
-            continue
-        seen.add((rates[0], rates[2], rates[1]))
-        kept.append(claim)
-    return kept
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _link(content: Content, word: str, lines: Lines) -> str:
+    if word == "with a difference" and lines:
+        return "findings"
+    return lines[0].sections[0] if lines else "verdict"

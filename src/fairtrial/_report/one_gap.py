@@ -1,4 +1,4 @@
-"""One gap, one number: the strongest finding told in people, and why two sections show different numbers for it."""
+"""Why two sections show different numbers for one group, and close-ups as the page draws them."""
 
 from __future__ import annotations
 
@@ -6,115 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairtrial._metrics.table import METRICS
 from fairtrial._report.tables import shown
-from fairtrial._results.claims import place_words, target_words
+from fairtrial._results.claims import target_words
 from fairtrial._results.column import CloseUp, Mark, scalar
-from fairtrial._trial.family import clearest, metric_label
-from fairtrial._trial.in_people import in_people
 
 SAME = 1e-9  # up to which two differences are one number
-
-
-def strongest_in_people(content: Mapping[str, Any]) -> str:
-    """The strongest finding that remains, in natural frequencies, from the harmed side; empty where there is none."""
-    row = strongest_row(content)
-    return "" if row is None else _sentence(row, described_roles(content)) or ""
-
-
-def clearest_in_people(content: Mapping[str, Any]) -> str:
-    """The finding that the verdict calls the clearest, in natural frequencies; empty where it has no such words."""
-    named = _clearest(content)
-    row = strongest_row(content) if named is None else row_of(content, named)
-    return "" if row is None else _sentence(row, described_roles(content)) or ""
-
-
-def _clearest(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    answered = {one["id"]: one["result"] for one in content["sections"] if one["result"]}
-    tables = {name: (result["estimates"], result["details"]) for name, result in answered.items()}
-    return clearest(content["family"], tables)
-
-
-def strongest_row(content: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The row of the strongest finding that remains and can be told in people, one that harms where there is any."""
-    roles, named = described_roles(content), _clearest(content)
-    first = None if named is None else row_of(content, named)
-    if first is not None and _sentence(first, roles) is not None:
-        return first
-    told = [
-        row
-        for entry in content["family"]
-        if entry["significant"] and not entry["of_many"]
-        if (row := row_of(content, entry)) is not None and _sentence(row, roles) is not None
-    ]
-    harmed = [row for row in told if row.get("effect") == "harmed"]
-    return next(iter(harmed or told), None)
-
-
-def described_roles(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns' roles with the labels that count as 1."""
-    data = content["spec"]["content"].get("data", {})
-    positive = data.get("positive") if isinstance(data, Mapping) else None
-    return {**content["data"]["roles"], "positive": positive}
-
-
-def borne_out(content: Mapping[str, Any]) -> set[tuple[str, str, str]]:
-    """Sections, metrics and groups whose finding remains after the correction."""
-    remaining = (entry for entry in content["family"] if entry["significant"])
-    return {(entry["section"], entry["metric"], entry["subject"]) for entry in remaining}
-
-
-def row_of(content: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The row that an entry of the family is about; None where its section has no such table."""
-    section = next(one for one in content["sections"] if one["id"] == entry["section"])
-    rows: Sequence[dict[str, Any]] = section["result"]["estimates"] if section["result"] is not None else []
-    for place, row in enumerate(rows):
-        if row.get("group") != entry["subject"]:
-            continue
-        if metric_label(row, section["result"]["details"]) == entry["metric"]:
-            return with_attributes(section, place)
-    return None
-
-
-def with_attributes(section: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """A row of an answered section whose group and target are told with their attributes, and its intervals' level."""
-    result = section["result"]
-    row, places = result["estimates"][place], result["details"].get("places", [])
-    own = places[place] if len(places) == len(result["estimates"]) else []
-    adjusted = bool(result["details"].get("within"))  # its target is told with whom people are alike in
-    named = not adjusted and (row.get("target") or _is_of_people(section, row))
-    target = _target(section) if named else ""
-    return {
-        **row,
-        **({"group": place_words(own)} if own else {}),
-        **({"target": target} if target else {}),
-        "level": result["details"].get("confidence_level"),
-    }
-
-
-def _is_of_people(section: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
-    """Whether a table without a column for it compares with people, by their own rates: no stated or estimated rate,
-    nothing adjusted."""
-    target = section["result"]["provenance"].get("arguments", {}).get("target")
-    if "target" in row or section["result"]["details"].get("within"):
-        return False
-    return isinstance(target, str) or (isinstance(target, Mapping) and "estimate" not in target)
-
-
-def _sentence(row: Mapping[str, Any], roles: Mapping[str, Any]) -> str | None:
-    rate, target = scalar(row.get("rate")), scalar(row.get("target_rate"))
-    if not isinstance(rate, float) or not isinstance(target, float) or not row.get("target"):
-        return None
-    if row.get("value_kind") == "number":  # a mean is nobody's yes or no
-        return None
-    if row.get("compared") is not None:  # an adjusted gap is not that of the two rates
-        return None
-    if row.get("target_n") == 0:  # a rate that was stated is nobody's
-        return None
-    sides = ((str(row["group"]), rate), (str(row["target"]), target))
-    # what is told first is whom it harms
-    ordered = sides[::-1] if row.get("effect") == "favoured" else sides
-    return in_people(METRICS[str(row["metric"])], roles, ordered)
 
 
 def why_numbers_differ(sections: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -6,11 +6,11 @@ that all of them do is an intersection-union statement, which needs no correctio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from fairtrial._compare.words import place_words
 from fairtrial._inference.multiplicity import Dependence, holm, max_t
 from fairtrial._method.declaration import Shows, find_method
 from fairtrial._metrics.table import METRICS
@@ -18,14 +18,17 @@ from fairtrial._results.claims import Claim, claimed_rows
 from fairtrial._results.column import Primary, Tone, Verdict
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted
+from fairtrial._trial.ledger import LedgerLine, Levels, clearest_first, comparisons, headline_line, ledger_of
+from fairtrial._trial.two_facts import (
+    clearest_words,
+    difference_words,
+    power_words,
+    ratio_words,
+    tolerance_words,
+)
 
 NAME_THE_DECISION = "Name the decision to have it tested."
 CORRECTIONS = {"holm": "Holm", "max-t": "max-T"}  # as sentences name them
-TONES: dict[str, Tone] = {
-    "violated": "bad",
-    "certified": "good",
-    "undetermined": "open",
-}  # of a trial's verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class FamilyEntry:
     n: int | None
     level: float | None
     of_many: bool
+    comparison: int | None  # its line of the ledger; None of what is no difference between people
+    twin: bool  # whether it repeats another: the same gap asked again, or seen from its other side
     masked: bool = False  # whether its numbers are about so few people that they are not shown
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,22 +79,67 @@ def primaries(results: Iterable[tuple[str, Result]]) -> Iterator[tuple[str, Resu
 
 
 def correct(
-    results: Iterable[tuple[str, Result]], alpha: float, dependence: Dependence | None = None, seed: int = 0
+    results: Sequence[tuple[str, Result]],
+    alpha: float,
+    dependence: Dependence | None = None,
+    seed: int = 0,
+    levels: Levels | None = None,
 ) -> list[FamilyEntry]:
     """Every primary p-value of the trial, adjusted together, strongest first: by Holm, or by max-T given how they
     depend on each other."""
-    listed = list(primaries(results))
-    p = [primary.p_value for _, _, primary in listed]
-    adjusted = [float(value) for value in (holm(p) if dependence is None else max_t(p, dependence, seed))]
+    _, about = comparisons(results, levels or {})
+    listed = [
+        (section, result, primary, about.get((section, index)))
+        for section, own in results
+        for index, (_, result, primary) in enumerate(primaries([(section, own)]))
+    ]
+    p = [float(primary.p_value) for _, _, primary, _ in listed]
+    numbers = [number for *_, number in listed]
+    adjusted = holm_once(p, numbers) if dependence is None else [*map(float, max_t(p, dependence, seed))]
+    again = repeats(p, numbers)
     entries = [
         FamilyEntry(
             section, result.kind, primary.metric, primary.subject, primary.against, float(primary.p_value), value,
             bool(value <= alpha), primary.effect, primary.low, primary.high, primary.kind, primary.n,
-            result.confidence_level, primary.of_many,
+            result.confidence_level, primary.of_many, number, twin,
         )
-        for (section, result, primary), value in zip(listed, adjusted, strict=True)
+        for (section, result, primary, number), value, twin in zip(listed, adjusted, again, strict=True)
     ]  # fmt: skip
     return sorted(entries, key=lambda entry: (entry.p_value, -abs(entry.effect or 0.0)))
+
+
+def _tests(p: Sequence[float], comparisons: Sequence[int | None]) -> list[tuple[int, str]]:
+    """The test that each p-value is of: equal ones of one comparison are the same."""
+    return [
+        (-1 - place if comparison is None else comparison, f"{value:.12e}")
+        for place, (value, comparison) in enumerate(zip(p, comparisons, strict=True))
+    ]
+
+
+def repeats(p: Sequence[float], comparisons: Sequence[int | None]) -> list[bool]:
+    """Which p-values repeat an earlier one."""
+    first: dict[tuple[int, str], int] = {}
+    tests = _tests(p, comparisons)
+    return [first.setdefault(test, place) != place for place, test in enumerate(tests)]
+
+
+def holm_once(p: Sequence[float], comparisons: Sequence[int | None]) -> list[float]:
+    """Holm's p-values with every test counted once: a mirror image has the same p-value under the same hypothesis,
+    so that Holm over the distinct tests keeps its level."""
+    tests = _tests(p, comparisons)
+    first = dict(reversed([*zip(tests, p, strict=True)]))
+    adjusted = dict(zip(first, holm([*first.values()]), strict=True))
+    return [float(adjusted[test]) for test in tests]
+
+
+def count_tests(family: Iterable[Mapping[str, Any]]) -> int:
+    """How many distinct tests there are."""
+    return sum(not entry["twin"] for entry in family)
+
+
+def difference_alone(sections: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The sections whose file asks for the difference alone, in words."""
+    return [section["id"] for section in sections if section["arguments"].get("scale") == "difference"]
 
 
 def corrected_claims(
@@ -120,48 +170,99 @@ def _not_borne_out(claim: Claim) -> Claim:
 
 
 def conclude(
+    lines: Sequence[LedgerLine],
     entries: Sequence[FamilyEntry],
     results: Sequence[tuple[str, Result]],
-    alpha: float,
     unanswered: int,
-    correction: str = "holm",
+    alone: Collection[str] = (),
 ) -> Verdict:
-    """The verdict of the whole trial, after correction."""
-    level = f"{alpha:.0%}" if round(alpha * 100, 6).is_integer() else f"{alpha:.1%}"
-    level = f"{CORRECTIONS[correction]}, {level}"
-    tested = [entry for entry in entries if shows(entry.method) == "disparity"]
-    if any(entry.significant for entry in tested):
-        code, text = "violated", _shown(tested, results, level)
+    """The verdict of the whole trial, after correction, told from the ledger.
+
+    `alone` names the certifications whose file asks for the difference alone, whatever the ratio is.
+    """
+    tested = [line for line in lines if line.tested and not line.described]
+    if any(entry.significant for entry in entries if entry.comparison is not None):
+        code, text = "violated", _shown(tested)
     elif not results:
         code, text = "undetermined", "Nothing can be said: no question was answered."
     elif only_describes([entry.method for entry in entries], results):
         code, text = "undetermined", _described(results)
     else:
-        code, text = _without_finding(tested, results, unanswered, level)
+        code, text = _without_finding(tested, entries, results, unanswered, alone)
     return Verdict(code, f"{text}{_rest(entries, unanswered)}")
 
 
-def _shown(tested: Sequence[FamilyEntry], results: Sequence[tuple[str, Result]], level: str) -> str:
-    """How many tests show a disparity, and the clearest of them."""
-    shown = [entry for entry in tested if entry.significant]
-    tests = f"{_of(len(shown), len(tested), 'test')} {'shows' if len(shown) == 1 else 'show'}"
-    remains = f"a disparity that remains after correction over the whole trial ({level})."
-    return f"{tests} {remains}{_clearest(shown, results)}"
+def _shown(tested: Sequence[LedgerLine]) -> str:
+    """In how many comparisons a difference is shown, the clearest of them, and whether it is tolerated."""
+    shown = list(clearest_first(tested))
+    text = "A difference is shown"
+    if len(tested) > 1:
+        text += f" in {_of(len(shown), len(tested), 'comparison')}"
+    told = headline_line(shown)
+    if told is None or told.difference is None:
+        return f"{text}."
+    tolerated = tolerance_words(told)
+    clearest = f"{'. The clearest' if len(shown) > 1 else ''}: {clearest_words(told)}"
+    return f"{text}{clearest}.{f' {tolerated}' if tolerated else ''}"
 
 
 def _without_finding(
-    tested: Sequence[FamilyEntry], results: Sequence[tuple[str, Result]], unanswered: int, level: str
+    tested: Sequence[LedgerLine],
+    entries: Sequence[FamilyEntry],
+    results: Sequence[tuple[str, Result]],
+    unanswered: int,
+    alone: Collection[str],
 ) -> tuple[str, str]:
-    """The verdict where no test shows a disparity: from the certifications, if all of them say the same."""
-    certified = [result for _, result in results if shows(result.kind) == "certificate"]
-    codes = {result.verdict.code for result in certified}
-    if "violated" in codes and not tested:
-        return _from_certifications(certified)
+    """The verdict where no test shows a difference: from the certifications, if all of them say the same."""
+    certified = [(section, result) for section, result in results if shows(result.kind) == "certificate"]
+    codes = {result.verdict.code for _, result in certified}
+    asked = any(entry.comparison is not None for entry in entries)
+    if "violated" in codes and not asked:
+        return _from_certifications([result for _, result in certified])
     if codes != {"certified"} or unanswered:
-        return "undetermined", _undetermined(tested, certified, level)
-    text = "; ".join(map(_certified_words, certified))
-    also = f" {_none_of(len(tested))} a disparity." if tested else ""
-    return "certified", f"Certified: {text}.{also} This covers nothing else."
+        return "undetermined", _undetermined(tested, [result for _, result in certified])
+    one_scale = [section for section, result in certified if not on_both_scales(result)]
+    if set(one_scale) - set(alone):
+        return "undetermined", _on_one_scale(tested)
+    text = "; ".join(_certified_words(result) for _, result in certified)
+    covers = " It covers the difference alone, not the ratio." if one_scale else ""
+    return "certified", f"Certified: {text}. {_beside(tested)}{covers} This covers nothing else."
+
+
+def on_both_scales(result: Result) -> bool:
+    """Whether a certificate holds for the ratio of rates as well; means and certified ratios need no other."""
+    return result.details.get("scale") == "ratio" or result.details.get("ratios_within") is not False
+
+
+def _beside(tested: Sequence[LedgerLine]) -> str:
+    """Whether a difference is shown within the tolerance, and what would have been found if none is."""
+    shown = next(clearest_first(tested), None)
+    if shown is not None:
+        return difference_words(shown)
+    return f"No difference is shown. {power_words(tested)}".strip()
+
+
+def _on_one_scale(tested: Sequence[LedgerLine]) -> str:
+    """Within the tolerance as a difference and not as a ratio."""
+    worst = max(
+        (line for line in tested if line.ratio and not line.four_fifths),
+        key=lambda line: abs(math.log(line.ratio or 1.0)),
+        default=None,
+    )
+    ratio = "a ratio is not known" if worst is None else f"of {worst.who}, {ratio_words(worst)}"
+    return (
+        f"Not certified: every gap is within your tolerance as a difference, but {ratio}. {_beside(tested)} To "
+        'certify the difference alone, write scale = "difference" under [certify].'
+    )
+
+
+def trial_tone(content: Mapping[str, Any]) -> Tone:
+    """The colour of a whole trial: green only where no difference is shown and the power to see one is known."""
+    code, told = content["verdict"]["code"], [line for line in ledger_of(content) if line.tested]
+    if code == "violated":
+        return "bad"
+    fair = code == "certified" and not any(line.shown for line in told)
+    return "good" if fair and power_words(told) else "open"
 
 
 def only_describes(tested: Iterable[str], results: Sequence[tuple[str, Result]]) -> bool:
@@ -192,36 +293,32 @@ def _from_certifications(certified: Sequence[Result]) -> tuple[str, str]:
     """Only certifications were asked for: one alone keeps its level, several leave the trial undetermined."""
     refused = sum(result.verdict.code == "violated" for result in certified)
     if len(certified) == 1:
-        said = certified[0].verdict.text.rstrip(".")
-        return "violated", f"{said[:1].upper()}{said[1:]}."
+        said = certified[0].verdict.text.removeprefix("violated: ").rstrip(".")
+        return "violated", f"A gap is beyond your tolerance: {said}."
     text = (
-        f"Undetermined: {_of(refused, len(certified), 'certification')} found a violation, each at its own "
-        "level; no test that is corrected over the whole trial was asked for. Add a [flag] section to "
-        "settle it."
+        f"Not settled: {_of(refused, len(certified), 'certification')} found a gap beyond the tolerance, each at its "
+        "own level. Add a [flag] section to test them together."
     )
     return "undetermined", text
 
 
-def _undetermined(tested: Sequence[FamilyEntry], certified: Sequence[Result], level: str) -> str:
+def _undetermined(tested: Sequence[LedgerLine], certified: Sequence[Result]) -> str:
+    if not tested:
+        return "Not settled: nobody could be compared."
     parts = []
-    if tested:
-        parts.append(
-            f"Undetermined: no disparity is shown after correction over the whole trial "
-            f"({counted(len(tested), 'test')}, {level}). That is not evidence of fairness."
-        )
+    shown = next(clearest_first(tested), None)
+    if shown is not None:
+        parts.append(f"A difference is shown: {clearest_words(shown)}.")
     else:
-        parts.append("Undetermined: this trial holds no test of a disparity.")
+        parts.append(f"Not settled: no difference is shown in {counted(len(tested), 'comparison')}.")
+        parts += [text for text in (power_words(tested), "That is not evidence of fairness.") if text]
     refused = sum(result.verdict.code == "violated" for result in certified)
     if refused:
         level_words = "its own level" if refused == 1 else "their own levels"
         parts.append(f"{_of(refused, len(certified), 'certification')} found a violation at {level_words}.")
     elif certified and not all(result.verdict.code == "certified" for result in certified):
-        parts.append("Not every certification could be given.")
+        parts.append("Whether every gap is within your tolerance is not settled.")
     return " ".join(parts)
-
-
-def _none_of(tests: int) -> str:
-    return "The only test does not show" if tests == 1 else f"None of {tests:,} tests shows"
 
 
 def _rest(entries: Sequence[FamilyEntry], unanswered: int) -> str:
@@ -231,44 +328,6 @@ def _rest(entries: Sequence[FamilyEntry], unanswered: int) -> str:
     if unanswered:
         text += f" {counted(unanswered, 'question')} could not be answered: the verdict covers the others."
     return text
-
-
-def _clearest(shown: Sequence[FamilyEntry], results: Sequence[tuple[str, Result]]) -> str:
-    """The strongest finding that can be said in one plain sentence."""
-    found = clearest(
-        [entry.to_dict() for entry in shown],
-        {section: (result.estimates, result.details) for section, result in results},
-    )
-    if found is None:
-        return ""
-    place = place_words(
-        found["effect"], found["against"], "points" if found["kind"] == "points" else "number"
-    )
-    return f" The clearest: the {found['metric']} of {found['subject']} is {place}."
-
-
-def clearest(
-    family: Iterable[Mapping[str, Any]],
-    tables: Mapping[str, tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]],
-) -> Mapping[str, Any] | None:
-    """The entry that every view tells first: the strongest disparity in points or numbers, one that harms where
-    there is any; `tables` are the sections' rows and details."""
-    harmed = {
-        (section, row.get("group"), metric_label(row, details))
-        for section, (rows, details) in tables.items()
-        for row in rows
-        if row.get("effect") == "harmed"
-    }
-    told = [entry for entry in family if entry["significant"] and _is_plain(entry)]
-    harms = (entry for entry in told if (entry["section"], entry["subject"], entry["metric"]) in harmed)
-    return next(harms, next(iter(told), None))
-
-
-def _is_plain(entry: Mapping[str, Any]) -> bool:
-    """Whether one sentence says it; several equalities at once have no rate of their own to speak of."""
-    if shows(entry["method"]) != "disparity" or entry["of_many"] or entry["kind"] not in ("points", "number"):
-        return False
-    return bool(entry["effect"] and entry["subject"] and entry["against"])
 
 
 def metric_label(row: Mapping[str, Any], details: Mapping[str, Any]) -> str:

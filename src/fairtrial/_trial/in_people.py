@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairtrial._metrics.metric import Metric, label_text
+from fairtrial._metrics.table import METRICS
 from fairtrial._metrics.values import Role, role
+from fairtrial._results.text import format_value
+from fairtrial._trial.ledger import LedgerLine
+from fairtrial._trial.two_facts import capital, clearest_words
 
 BASES = (100, 1_000, 10_000, 100_000)
 
@@ -22,7 +26,39 @@ def in_people(
     among = f"Of people {people}, " if people else ""
     base = _base([rate for _, rate in rates])
     told = [f"{round(rate * base):,} of {base:,} {_in(who)}" for who, rate in rates]
-    return f"{among}{told[0]} and {told[1]} {done}."
+    return f"{among}{told[0]} {done}, against {told[1]}."
+
+
+def line_sentence(line: LedgerLine, roles: Mapping[str, Any]) -> str:
+    """A comparison in people, or as its rates, or as its gap alone."""
+    if line.rate is None or line.target_rate is None:
+        return f"{capital(clearest_words(line))}."
+    metric, people = METRICS.get(line.metric), not _is_number(line.against)
+    if metric is not None and people and line.kind == "percent":
+        told = in_people(metric, roles, ((line.who, line.rate), (line.against, line.target_rate)))
+        if told is not None:
+            return told
+    rates = [
+        format_value(rate, "rate" if line.kind == "percent" else "number")
+        for rate in (line.rate, line.target_rate)
+    ]
+    label = line.label
+    if metric is not None and line.kind == "number":
+        label = plain_metric(metric, roles, real=True) or label
+    label = label if label.startswith("the ") else f"the {label}"
+    whose = f"of {line.against}" if people else f"({line.against})"
+    return f"{capital(label)} of {line.who} is {rates[0]}, against {rates[1]} {whose}."
+
+
+def _is_number(text: str) -> bool:
+    return text.endswith("(estimated)") or text.replace(".", "", 1).replace("-", "", 1).isdigit()
+
+
+def described_roles(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns' roles with the labels that count as 1."""
+    data = content["spec"]["content"].get("data", {})
+    positive = data.get("positive") if isinstance(data, Mapping) else None
+    return {**content["data"]["roles"], "positive": positive}
 
 
 def plain_metric(metric: Metric, roles: Mapping[str, Any], *, real: bool = False) -> str:

@@ -23,11 +23,21 @@ from fairtrial._results.column import Verdict, escape
 from fairtrial._results.masking import hidden_values, mask_entry, mask_groups, mask_result
 from fairtrial._results.result import Result
 from fairtrial._results.text import left_out_texts
-from fairtrial._trial.family import FamilyEntry, conclude, correct, corrected_claims, favourable_of
+from fairtrial._trial.family import (
+    FamilyEntry,
+    conclude,
+    correct,
+    corrected_claims,
+    count_tests,
+    difference_alone,
+    favourable_of,
+)
+from fairtrial._trial.ledger import LedgerLine, levels_of, make_ledger, rebuilt
 from fairtrial._trial.publishing.scrubbing import scrub
 from fairtrial._trial.results_file import SCHEMA
 from fairtrial._trial.spec.load import Spec
 from fairtrial._trial.spec.sections import Section
+from fairtrial._trial.two_facts import section_words
 
 Status = Literal["done", "failed", "stopped"]
 GATES = ("violated", "undetermined")  # verdicts that a gate may refuse
@@ -109,7 +119,18 @@ class Trial:
     @cached_property
     def family(self) -> tuple[FamilyEntry, ...]:
         """Every primary p-value of the trial, corrected together, strongest first."""
-        return tuple(correct(self.results.items(), self.spec.run.alpha, self.dependence, self.seed))
+        run = self.spec.run
+        return tuple(
+            correct([*self.results.items()], run.alpha, self.dependence, self.seed, levels_of(self.data))
+        )
+
+    @cached_property
+    def ledger(self) -> tuple[LedgerLine, ...]:
+        """Every distinct comparison once, with all that may be shown of it."""
+        return tuple(self._ledger(self.shown, self._masked_family))
+
+    def _ledger(self, results: Mapping[str, Result], family: Sequence[Mapping[str, Any]]) -> list[LedgerLine]:
+        return make_ledger([*results.items()], family, levels_of(self.data), self.spec.run.alpha)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -134,13 +155,14 @@ class Trial:
     def _verdict(self, family: Sequence[Mapping[str, Any]], results: Mapping[str, Result]) -> Verdict:
         unanswered = sum(answer.status != "done" for answer in self.answers)
         entries = [FamilyEntry(**entry) for entry in family]
-        run = self.spec.run
-        return conclude(entries, list(results.items()), run.alpha, unanswered, run.correction)
+        alone = difference_alone([answer.section.to_dict() for answer in self.answers])
+        return conclude(self._ledger(results, family), entries, [*results.items()], unanswered, alone)
 
     def _correction(self) -> dict[str, Any]:
         known = {} if self.dependence is None else {"known": int(self.dependence.tests.size)}
         run = self.spec.run
-        return {"method": run.correction, "alpha": run.alpha, "tests": len(self.family), **known}
+        tests = len(self.family) if self.dependence is not None else count_tests(self._masked_family)
+        return {"method": run.correction, "alpha": run.alpha, "tests": tests, **known}
 
     def _publication(self) -> dict[str, Any]:
         """Whether it was made for strangers, and what was left out for that."""
@@ -220,6 +242,7 @@ class Trial:
             "verdict": {"code": verdict.code, "text": verdict.text},
             "correction": self._correction(),
             "family": self._masked_family,
+            "ledger": [],
             "sections": self._sections,
             "notes": list(self.notes),
             "data": _published(self.data, self.spec.report.suppress_below),
@@ -229,7 +252,8 @@ class Trial:
             "run": self.run,
         }
         plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False, default=str))
-        return scrub(plain) if self.spec.run.publish else plain
+        plain = scrub(plain) if self.spec.run.publish else plain
+        return {**plain, "ledger": [line.to_dict() for line in rebuilt(plain)]}
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report, one self-contained HTML file, and return its path."""
@@ -269,7 +293,7 @@ class Trial:
     def _answered(self, answer: Answer) -> str:
         """What a section found, or why it found nothing."""
         result = self.shown.get(answer.section.id)
-        return answer.error if result is None else result.verdict.text
+        return answer.error if result is None else section_words(answer.section.id, result, self.ledger)
 
     def _title(self, answer: Answer) -> str:
         favourable = favourable_of(self.spec.content)

@@ -13,7 +13,15 @@ from typing import Any
 from fairtrial._inference.multiplicity import holm
 from fairtrial._method.declaration import read_result
 from fairtrial._results.result import Result
-from fairtrial._trial.family import FamilyEntry, conclude, primaries, shows
+from fairtrial._trial.family import (
+    FamilyEntry,
+    conclude,
+    count_tests,
+    difference_alone,
+    primaries,
+    shows,
+)
+from fairtrial._trial.ledger import LedgerLine, rebuilt
 
 EXACT, ROUNDED = 1e-6, 0.005  # how far a number may be off: as computed, and with three digits
 LIMITED = ("rate", "difference", "ratio")  # with columns _low and _high
@@ -30,8 +38,9 @@ def contradictions(content: Mapping[str, Any]) -> list[str]:
     found += _left_out(content, results, off)
     entries = [FamilyEntry(**entry) for entry in content["family"]]
     unanswered = len(content["sections"]) - len(answered)
-    correction = content["correction"]
-    verdict = conclude(entries, results, correction["alpha"], unanswered, correction["method"])
+    lines = rebuilt(content)
+    found += _in_ledger(content, lines)
+    verdict = conclude(lines, entries, results, unanswered, difference_alone(content["sections"]))
     if verdict.code != content["verdict"]["code"]:
         found.append(f"the verdict says {content['verdict']['code']}, its numbers say {verdict.code}")
     return found
@@ -101,14 +110,52 @@ def _left_out(content: Mapping[str, Any], results: Sequence[tuple[str, Result]],
 
 def _in_family(content: Mapping[str, Any], off: float) -> Iterator[str]:
     family, alpha = content["family"], content["correction"]["alpha"]
-    if content["correction"]["tests"] != len(family):
-        yield f"{content['correction']['tests']} tests are said to be corrected together, {len(family)} are listed"
-    for entry, value in zip(family, holm([entry["p_value"] for entry in family]), strict=True):
-        who = f"{entry['section']}: {entry['subject']}"
+    once = content["correction"]["method"] == "holm"
+    told, tests = content["correction"]["tests"], count_tests(family) if once else len(family)
+    if told != tests:
+        yield f"{told} tests are said to be corrected together, {tests} are listed"
+    own = [entry for entry in family if not (once and entry["twin"])]
+    adjusted = holm([float(entry["p_value"]) for entry in own])
+    for entry, value in zip(own, adjusted, strict=True):
         if not _follows(entry, float(value), content["correction"]["method"], 4 * off):
-            yield f"{who}: the corrected p-value does not follow from the p-values"
+            yield f"{_named(entry)}: the corrected p-value does not follow from the p-values"
+    for entry in family:
+        if once and entry["twin"] and not any(_repeats(entry, other, 4 * off) for other in own):
+            yield f"{_named(entry)}: it is said to repeat a test, and repeats none"
         if entry["significant"] != (entry["adjusted"] <= alpha):
-            yield f"{who}: whether it remains after correction does not follow from its corrected p-value"
+            yield f"{_named(entry)}: whether it remains after correction does not follow from its corrected p-value"
+
+
+def _named(entry: Mapping[str, Any]) -> str:
+    return f"{entry['section']}: {entry['subject']}"
+
+
+def _repeats(entry: Mapping[str, Any], other: Mapping[str, Any], off: float) -> bool:
+    """Whether another entry of the same comparison has the same p-values."""
+    return entry["comparison"] == other["comparison"] and all(
+        isclose(entry[name], other[name], rel_tol=off, abs_tol=1e-12) for name in ("p_value", "adjusted")
+    )
+
+
+def _in_ledger(content: Mapping[str, Any], lines: Sequence[LedgerLine]) -> Iterator[str]:
+    """The ledger follows from the answers, and every test from the comparison that it names."""
+    if [line.to_dict() for line in lines] != list(content["ledger"]):
+        yield "the ledger of comparisons does not follow from the answers"
+    for entry in content["family"]:
+        number = entry["comparison"]
+        if number is None:
+            if shows(entry["method"]) == "disparity":
+                yield f"{entry['section']}: {entry['subject']}: its test names no comparison"
+        elif not 0 <= number < len(lines) or not _is_about(entry, lines[number]):
+            yield f"{entry['section']}: {entry['subject']}: its test names another comparison"
+
+
+def _is_about(entry: Mapping[str, Any], line: LedgerLine) -> bool:
+    """Whether the test's group is on a side of the line, in its metric and section."""
+    sides = f"{line.who}\n{line.against}"
+    return (
+        entry["section"] in line.sections and entry["metric"] == line.label and str(entry["subject"]) in sides
+    )
 
 
 def _follows(entry: Mapping[str, Any], holms: float, method: str, off: float) -> bool:
