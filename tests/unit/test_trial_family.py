@@ -124,7 +124,6 @@ TONES = {
     ("certify", "certified"): "good",
     ("flag", "flagged"): "bad",
     ("scan", "found"): "bad",
-    ("scan_all", "found"): "bad",
     ("transport", "violated"): "bad",
     ("explain", "violated"): "bad",
     ("improve", "alternative-exists"): "bad",
@@ -146,4 +145,3 @@ def test_what_was_not_asked() -> None:
     asked = ["measure", "certify", "flag", "transport", "explain", "improve"]
     assert not_asked(asked) == ["Which unknown subgroups are harmed?", "Does it stay fair?"]
     assert not_asked([*asked, "scan", "watch"]) == []
-    assert not_asked([*asked, "scan_all", "watch"]) == [], "it asks the same question, of every group"
