@@ -65,6 +65,8 @@ from fairtrial._inference.means.empirical_likelihood import t_quantile as t_quan
 from fairtrial._inference.means.empirical_likelihood import two_sample_point as two_sample_point
 from fairtrial._inference.means.known_targets import known_limits as known_limits
 from fairtrial._inference.means.known_targets import known_log_ratio as known_log_ratio
+from fairtrial._inference.means.medians import median_gap as median_gap
+from fairtrial._inference.means.medians import median_of as median_of
 from fairtrial._inference.means.own_estimates import estimate_gaps as estimate_gaps
 from fairtrial._inference.means.resampled_means import DRAWS as DRAWS
 from fairtrial._inference.means.resampled_means import ResampledGap as ResampledGap

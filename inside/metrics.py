@@ -3,6 +3,7 @@
 from fairtrial._metrics.groups import Group as Group
 from fairtrial._metrics.groups import Target as Target
 from fairtrial._metrics.groups import find_target as find_target
+from fairtrial._metrics.harm import Favours as Favours
 from fairtrial._metrics.harm import describes_people as describes_people
 from fairtrial._metrics.harm import effect_of as effect_of
 from fairtrial._metrics.harm import harmed_side as harmed_side

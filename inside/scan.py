@@ -6,6 +6,7 @@ from fairtrial._scan import every_class as every_class
 from fairtrial._scan.answer import ENOUGH_EXCEEDANCES as ENOUGH_EXCEEDANCES
 from fairtrial._scan.matched_scan import Rung as Rung
 from fairtrial._scan.matched_scan import _blocks as _blocks
+from fairtrial._scan.matched_scan import rung_of as rung_of
 from fairtrial._scan.request import ScanRequest as ScanRequest
 from fairtrial._scan.request import ask as ask
 from fairtrial._scan.result import ScanEachResult as ScanEachResult

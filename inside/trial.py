@@ -74,6 +74,7 @@ from fairtrial._trial.spec.tables import admits_metrics as admits_metrics
 from fairtrial._trial.spec.tables import data_keys as data_keys
 from fairtrial._trial.spec.tables import role_keys as role_keys
 from fairtrial._trial.spec.tables import run_keys as run_keys
+from fairtrial._trial.words import FileWords as FileWords
 from fairtrial._web.specs import form_schema as form_schema
 from fairtrial._web.specs import property_schema as property_schema
 

@@ -24,6 +24,7 @@ from fairtrial._trial.running import run
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 110
+LONGEST = 116  # of a line that is not wrapped
 SECTION = re.compile(
     r"(?P<indent>[ ]*)Parameters\n[ ]*-{10}\n(?P<body>.*?)(?=\s*\n[ ]*[A-Z]\w+\n[ ]*-{3,}|\Z)", re.S
 )
@@ -68,12 +69,22 @@ def parameters(function: Callable[..., Any], first: str) -> list[str]:
     """The lines of the section, without indentation; `first` is what is written by hand before the options."""
     lines = first.splitlines() if first else []
     for argument in arguments_of(function):
-        lines.append(f"{argument.name} : {type_words(argument)}")
+        kind = type_words(argument)
+        listed = len(argument.name) + len(kind) + 3 <= LONGEST  # a longer list of choices stands in the help
+        lines.append(f"{argument.name} : {kind if listed else re.sub(r'{.*?}', 'str', kind)}")
         more = f" Python only: {argument.option.python_only}." if argument.option.python_only else ""
         lines += textwrap.wrap(
-            argument.option.help + more, WIDTH - 8, initial_indent="    ", subsequent_indent="    "
+            argument.option.help + ("" if listed else _choices(argument)) + more,
+            WIDTH - 8,
+            initial_indent="    ",
+            subsequent_indent="    ",
+            break_on_hyphens=not argument.choices,
         )
     return lines
+
+
+def _choices(argument: Argument) -> str:
+    return f" One of {', '.join(map(repr, argument.choices))}."
 
 
 def rewritten(function: Callable[..., Any], source: str, docstring: str) -> str:

@@ -27,6 +27,7 @@ from validity.scan_rules import (
     Make,
     article_rejects,
     by_bootstrap,
+    by_ladder,
     by_models,
     exact_sizes,
     in_strata,
@@ -227,6 +228,24 @@ _STRATA = [
          "size", partial(calibrated, scores="bins"), short=0, long=600),
 ]  # fmt: skip
 
+_ALIKE = "perfectly calibrated scores, {}; the null that is taken where none is named"
+_FEW_ALIKE = [
+    _size(f"calibration, few alike, {name}", _ALIKE.format(words), partial(designs.few_alike, **how), null=by_ladder,
+          directions=("above", "below"), short=20, long=400)
+    for name, words, how in (
+        ("shifted 1.5", "the class's 1.5 logits lower, 1,500 people in 48 cells", {}),
+        ("shifted .8", "the class's .8 logits lower, 1,500 people in 48 cells", {"shape": "shifted 0.8"}),
+        ("24 cells", "the class's 1.5 logits lower, 600 people in 24 cells", {"people": 600, "arity": (2, 3, 4)}),
+        ("6 cells", "the class's 1.5 logits lower, 600 people in 6 cells", {"people": 600, "arity": (2, 3)}),
+        ("180 cells", "the class's 1.5 logits lower, 3,000 people in 180 cells",
+         {"people": 3000, "arity": (3, 3, 4, 5)}),
+        ("wider", "the class's spread twice as far", {"shape": "wider"}),
+        ("two modes", "the class's have two modes", {"shape": "two modes"}),
+        ("rare", "a tenth is in the class, 1 logit lower", {"shape": "rare"}),
+        ("rounded", "two digits, the class's 1 logit lower", {"shape": "rounded"}),
+    )
+]  # fmt: skip
+
 _MODELS = [
     _size("propensity, few cells", _DEPENDS, designs.class_depends_on_covariates, null=by_models, short=150, long=2000),
     _size("propensity, base-rate difference", "scanned among Y=0; the class depends on X and Y",
@@ -320,6 +339,9 @@ _FOUND = [
            rival=partial(plain_scan_rejects, people=designs.people_of_scores), rival_name="a plain bias scan (MDSS)",
            loses="it is told that the score is everyone else's true rate; a score that is off for all alike it takes "
            "for a bias of the class"),
+    _power("planted bias in calibration, few alike", "1,500 people in 48 cells, the class's scores 1.5 logits lower; "
+           "log-odds of the outcome −0.7 in two thirds of the class", partial(designs.few_alike, harm=0.7), 0.5,
+           short=20, long=200, null=by_ladder, directions=("above", "below")),
     _power("ten attributes, stratified", _MANY, designs.planted_among_many, 0.2, short=0, long=100),
     _power("ten attributes, second rung", _MANY, designs.planted_among_many, 0.9, short=0, long=100, null=by_models,
            rival=partial(rejects, make=designs.planted_among_many), rival_name="the stratified null"),
@@ -330,5 +352,5 @@ _FOUND = [
 # A repeat is a whole search with its draws: where it takes long there are fewer of them, and a wider bound.
 CELLS = [
     replace(cell, whole_analysis=not cell.exact and (0 < cell.short < 400 or cell.long < 2000))
-    for cell in (*_STRATA, *_MODELS, *_ARTICLE, *_INTERVALS, *_FOUND, *REPEATED, *lines("scan"))
+    for cell in (*_STRATA, *_FEW_ALIKE, *_MODELS, *_ARTICLE, *_INTERVALS, *_FOUND, *REPEATED, *lines("scan"))
 ]

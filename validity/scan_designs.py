@@ -127,6 +127,36 @@ def score_alone(generator: np.random.Generator, shape: str = "step", people: int
     return table_of(codes, protected, event, condition=expit(logs), on_score=True, arity=np.array([2, 3]))
 
 
+def few_alike(
+    generator: np.random.Generator,
+    shape: str = "shifted 1.5",
+    people: int = 1500,
+    arity: tuple[int, ...] = (3, 4, 4),
+    harm: float = 0.0,
+) -> ScanTable:
+    """Perfectly calibrated scores that differ by class, and few people with the same features.
+
+    "shifted d": the class's log-odds are d lower. "wider": they spread twice as far. "two modes": they have two.
+    "rare": a tenth is in the class. "rounded": scores to two digits. With `harm`, the class's log-odds of the outcome
+    are that much lower than its scores say for half of the first feature's values.
+    """
+    codes = np.stack([generator.integers(0, k, size=people) for k in arity], axis=1).astype(np.int64)
+    protected = generator.random(people) < (0.1 if shape == "rare" else 0.5)
+    normal = generator.normal(0.0, 1.5, people)
+    logs = normal - protected * (float(shape.split()[1]) if shape.startswith("shifted") else 1.0)
+    if shape == "wider":
+        logs = normal * np.where(protected, 1.0, 0.5)
+    if shape == "two modes":
+        sides = np.where(generator.random(people) < 0.5, 2.0, -2.0)
+        logs = np.where(protected, sides + 0.3 * normal, normal)
+    score = expit(logs)
+    if shape == "rounded":
+        score = np.round(score, 2).clip(0.01, 0.99)
+    harmed = protected & (codes[:, 0] < arity[0] / 2)
+    event = (generator.random(people) < expit(log_odds(score) - harm * harmed)).astype(np.float64)
+    return table_of(codes, protected, event, condition=score, on_score=True, arity=np.array(arity))
+
+
 def many_numbers(
     generator: np.random.Generator,
     people: int = 2000,

@@ -49,6 +49,13 @@ def by_models(table: ScanTable) -> Prepared:
     return persons, persons.drawn_class()
 
 
+def by_ladder(table: ScanTable) -> Prepared:
+    """The null that the product takes where none is named."""
+    from inside.scan import rung_of
+
+    return in_strata(table) if rung_of("ladder", table).name == "stratified" else by_models(table)
+
+
 def by_bootstrap(table: ScanTable) -> Prepared:
     """Events drawn from the fitted model, which is no null of the product: it holds only if that model is right."""
     own = MatchedTable.of(table)

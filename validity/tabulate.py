@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
@@ -18,6 +19,8 @@ from inside.inference import (
     exact_p,
     holm,
     make_gaps,
+    median_gap,
+    median_of,
     odds_limits,
     pooled,
     rate_interval,
@@ -146,6 +149,52 @@ def at_the_samples_quantile(part: float) -> Run:
     return run
 
 
+# what pay looks like: symmetric, skewed, rounded to a few steps, two trades, and a tenth at a minimum
+PAY: dict[str, tuple[Callable[[np.random.Generator, int], np.ndarray], float]] = {
+    "normal": (lambda g, n: g.normal(10.0, 1.0, n), 10.0),
+    "lognormal(1)": (lambda g, n: g.lognormal(2.0, 1.0, n), math.exp(2.0)),
+    "rounded": (lambda g, n: np.round(g.lognormal(1.0, 0.7, n)) + 1.0, 4.0),
+    "two trades": (lambda g, n: g.normal(10.0, 0.5, n) + g.choice([-2.0, 2.0], n), 10.0),
+    "a third at the minimum": (lambda g, n: np.maximum(g.normal(10.0, 1.0, n), 9.6), 10.0),
+}
+
+
+def median_missed(pay: str, sizes: tuple[int, int], scale: str) -> Run:
+    """How often limits of a gap of medians miss none; `scale` "rate" is one median alone."""
+    draw, truth = PAY[pay]
+
+    def run(repeats: int, generator: np.random.Generator) -> np.ndarray:
+        missed = []
+        for _ in range(repeats):
+            first, second = (median_of(draw(generator, n), 0.95) for n in sizes)
+            gap = first if scale == "rate" else median_gap(first, second, scale)
+            at = {"rate": truth, "difference": 0.0, "ratio": 1.0}[scale]
+            missed.append(gap.low > at + 1e-9 or gap.high < at - 1e-9)
+        return np.array(missed, dtype=float)
+
+    return run
+
+
+def median_found(sizes: tuple[int, int], own: bool) -> Run:
+    """How often a gap of half a deviation is seen: by the limits of medians, or by Mood's exact test."""
+
+    def run(repeats: int, generator: np.random.Generator) -> np.ndarray:
+        found = []
+        for _ in range(repeats):
+            first, second = generator.normal(0.5, 1.0, sizes[0]), generator.normal(0.0, 1.0, sizes[1])
+            if own:
+                gap = median_gap(median_of(first, 0.95), median_of(second, 0.95))
+                found.append(gap.low > 0 or gap.high < 0)
+                continue
+            middle = np.median(np.concatenate([first, second]))
+            above = [int((side > middle).sum()) for side in (first, second)]
+            table = np.array([above, [sizes[0] - above[0], sizes[1] - above[1]]])
+            found.append(stats.fisher_exact(table).pvalue <= 0.05)
+        return np.array(found, dtype=float)
+
+    return run
+
+
 def against_the_best(named: bool) -> Run:
     """Four groups of equal rates: any group's exact p at most .05 after Holm, against the first or the highest one."""
     people = np.array([40, 60, 50, 80])
@@ -248,6 +297,19 @@ CELLS: list[Cell] = [
         _cell(f"ratio among the best {part:.0%}", "80 and 160 people, normal scores, cut-off from the sample",
               at_the_samples_quantile(part), "coverage", *_covers("ratio"), short=400 if part == 0.2 else 0)
         for part in (0.1, 0.2, 0.5)
+    ],
+    *[
+        _cell(f"median {'alone' if scale == 'rate' else scale}, {sizes[0]} and {sizes[1]} people, pay {pay}",
+              "equal medians, 95% limits", median_missed(pay, sizes, scale), "coverage", *_covers(scale),
+              short=400 if sizes == (15, 60) else 0)
+        for pay in PAY for sizes in ((8, 200), (15, 60), (40, 40), (300, 300))
+        for scale in ("rate", "difference", "ratio")
+    ],
+    *[
+        _cell(f"median difference, power at {sizes[0]} and {sizes[1]} people", "half a deviation apart, normal",
+              median_found(sizes, True), "power", nominal=nominal, rival=median_found(sizes, False),
+              rival_name="Mood's test, exact")
+        for sizes, nominal in (((40, 40), 0.25), ((150, 150), 0.8))
     ],
     _cell("exact p against a named group, adjusted", FOUR_GROUPS, against_the_best(named=True), "size",
           "tabulate.fisher_p_adjusted"),

@@ -119,7 +119,7 @@ def decided(audit):
         budget=None, confidence_level=0.95, seed=0, jobs=None, progress=None,
     )  # fmt: skip
     explained = read_explained_rows(audit, wanted)
-    outputs = coalition_outputs(wanted, audit, explained, np.arange(1, 16))
+    outputs, _ = coalition_outputs(wanted, audit, explained, np.arange(1, 16))
     decisions = np.column_stack([np.zeros(len(outputs), dtype=np.uint8), outputs])
     return decisions, explained.group[explained.test], explained.rows.roles["outcome"][explained.test]
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from inside.cli import Question, parameter_name, questions, read_one
 from inside.cli import method_commands as commands_module
 from inside.cli import run as run_module
-from inside.data import definition
+from inside.data import definition, merging
 from inside.ground import Argument, arguments_of
 from inside.methods import Method, declared_methods, trial_methods
 from inside.tabulate import entry
@@ -46,7 +46,8 @@ def typed(argument: Argument) -> str:
     texts += ["race=A"] if admits_groups(argument) else ["fpr"] if admits_metrics(argument) else []
     texts += ["young: age<25"] if argument.option.form is definition else []
     texts += ['{"group": {"race": "A"}}'] if argument.option.form is entry else []
-    texts += ["age=4"] if argument.option.form else []
+    texts += ["sex: M=m|Male"] if argument.option.form is merging else []
+    texts += ["age=4"] if argument.option.form and not texts else []
     texts += ["0.75", "0.3", "3", "1", "5", "700", "x"]
     for text in texts:
         value = read_one(argument, [text] if argument.option.many else text)

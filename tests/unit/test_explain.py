@@ -617,7 +617,7 @@ def test_pareto_reading_follows_the_classifier_without_the_feature(frame):
     )
     entry = next(e for e in result.details["pareto"] if e["feature"] == "b")
     assert entry["helps"]
-    assert entry["text"] == "Mitigating b would help F, with no loss shown for the others."
+    assert entry["text"] == "The decisions given without b would help F, with no loss shown for the others."
     effects = {change["group"]: change["effect"] for change in entry["changes"]}
     assert effects == {"F": "gains", "M": "not shown"}
     (men,) = [change for change in entry["changes"] if change["group"] == "M"]

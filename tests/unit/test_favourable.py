@@ -10,7 +10,7 @@ import pytest
 
 import fairtrial as ft
 from fairtrial import METRICS, InputError, Metric, role
-from inside.metrics import describes_people, effect_of, harmed_side
+from inside.metrics import Favours, describes_people, effect_of, harmed_side
 from inside.trial import build_page
 
 
@@ -24,7 +24,8 @@ def hiring(
 
 # -- what is good for a person ----------------------------------------------------------------------------------------
 GOOD = {
-    "selection_rate": "below", "tpr": "below", "fpr": "below", "tnr": "above", "fnr": "above", "ppv": "above",
+    "selection_rate": "below", "mean_decision": "below",
+    "tpr": "below", "fpr": "below", "tnr": "above", "fnr": "above", "ppv": "above",
     "fdr": "below", "npv": "below", "for": "above", "mean_score": "below", "balance_positive": "below",
     "balance_negative": "below", "calibration": "above", "calibration_negative": "below",
 }  # fmt: skip
@@ -35,18 +36,19 @@ WRONG = {"accuracy": "below", "error_rate": "above", "brier": "above", "log_loss
 def test_every_metric_has_a_harmed_side_once_it_is_known_what_is_good() -> None:
     assert set(GOOD) | set(WRONG) | {"base_rate"} == set(METRICS)
     other = {"above": "below", "below": "above"}
+    good, bad = Favours(1, "high", 1), Favours(0, "low", 0)
     for name, side in GOOD.items():
-        assert harmed_side(METRICS[name], 1) == side
-        assert harmed_side(METRICS[name], 0) == other[side]
-        assert harmed_side(METRICS[name], None) is None
+        assert harmed_side(METRICS[name], good) == side
+        assert harmed_side(METRICS[name], bad) == other[side]
+        assert harmed_side(METRICS[name], Favours()) is None
     for name, side in WRONG.items():
-        assert harmed_side(METRICS[name], 0) == harmed_side(METRICS[name], 1) == side
-    assert harmed_side(METRICS["base_rate"], 1) is None
+        assert harmed_side(METRICS[name], bad) == harmed_side(METRICS[name], good) == side
+    assert harmed_side(METRICS["base_rate"], good) is None
     assert [name for name, metric in METRICS.items() if describes_people(metric)] == ["base_rate"]
 
 
 def test_a_metric_of_ones_own_may_say_what_hurts() -> None:
-    assert harmed_side(Metric("refused", role.decision, hurts="above"), 1) == "above"
+    assert harmed_side(Metric("refused", role.decision, hurts="above"), Favours(1)) == "above"
     assert effect_of(-0.1, "below") == "harmed"
     assert effect_of(0.1, "below") == "favoured"
     assert effect_of(0.0, "below") == effect_of(0.1, None) == ""

@@ -122,8 +122,8 @@ def test_labels_that_differ_by_case_or_blanks_are_announced() -> None:
         result = ft.measure(ft.Audit(frame, decision="d", groups="sex"))
     told = [note.text for note in result.notes if note.code == "alike-labels"]
     assert told == [
-        "'sex' has the labels 'Male', 'male ', which differ only by case or blanks: if they mean the same, write them "
-        "alike in the data."
+        "'sex' has the labels 'Male', 'male ', which differ only by case or blanks: if they mean the same, say so "
+        "with `merge`."
     ]
 
 

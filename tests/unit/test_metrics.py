@@ -26,9 +26,9 @@ from inside.data import EXPRESSIONS
 from inside.metrics import ALIASES, ROLES, MetricName, find_metric, find_metrics
 
 NAMES = [
-    "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",
-    "mean_score", "balance_positive", "balance_negative", "calibration", "calibration_negative", "brier", "log_loss",
-    "squared_error", "absolute_error",
+    "selection_rate", "mean_decision", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy",
+    "error_rate", "mean_score", "balance_positive", "balance_negative", "calibration", "calibration_negative", "brier",
+    "log_loss", "squared_error", "absolute_error",
 ]  # fmt: skip
 
 

@@ -77,7 +77,8 @@ def explained(
                     background_rows=lambda *_: rows),
         explained=Like(sensitive="player", train=np.zeros(rows), test=np.zeros(rows), notes=()),
         game=Like(level=0.95, masks=np.zeros(rows + 1), sampled=Like(pairs=rows), allocations=("a", "b"),
-                  baseline=Like(kind="prior", value=0.5, influence=None)),
+                  baseline=Like(kind="prior", value=0.5, influence=None),
+                  background=Like(block=np.repeat([0, 1], rows))),
     )  # fmt: skip
 
 
@@ -105,10 +106,10 @@ def test_notes_of_explain(rows: int, kind: str) -> None:
     given.request.kind, given.metric = kind, METRICS["npv"]
     votes = [{"group": "g0", "target": "B", "feature": "x", "rejecting": 1, "of": 1}]
     changes = [{"group": "a", "effect": "gains"}, {"group": "b", "effect": "loses"}]
-    told = [estimate_rows._reading("x", changes[:k]) for k in (0, 1, 2)]
+    told = [estimate_rows._reading("x", changes[:k], kind) for k in (0, 1, 2)]
     told += [
-        estimate_rows._reading("x", changes[1:]),
-        estimate_rows._reading("x", [{"group": "a", "effect": "undefined"}]),
+        estimate_rows._reading("x", changes[1:], kind),
+        estimate_rows._reading("x", [{"group": "a", "effect": "undefined"}], kind),
     ]
     for entry in told[:4]:
         whole(entry["text"])

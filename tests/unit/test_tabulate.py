@@ -171,7 +171,7 @@ def test_a_tool_that_only_scores_has_its_scoring_rates() -> None:
         ft.tabulate(ft.Audit(frame.assign(y=1), outcome="y", groups="race"), "local-law-144")
     unfavourable = ft.Audit(frame, score="score", threshold=5, groups="race", favourable=0)
     told = " ".join(note.text for note in ft.tabulate(unfavourable, "local-law-144").notes)
-    assert "a high scoring rate may be a disadvantage" in told
+    assert "a high scoring rate is a disadvantage" in told
 
 
 def test_the_law_is_cited_with_its_date_and_nothing_claims_compliance() -> None:
@@ -338,11 +338,11 @@ def test_ratios_by_score_quantile() -> None:
         assert row["cutoff"] == cutoff
         assert row["ratio"] == pytest.approx(shares["B"] / shares["W"])
         assert row["ratio_low"] < row["ratio"] < row["ratio_high"]
-    harmful = ft.tabulate(loan_audit(favourable=0), "score-quantiles", target={"race": "W"}, quantiles=4)
-    lowest = (frame["score"] <= frame["score"].quantile(0.25)).groupby(frame["race"]).mean()
-    assert harmful.estimates[0]["rate"] == pytest.approx(lowest["B"]), (
-        "where decision 1 hurts, low scores are best"
+    harmful = ft.tabulate(
+        loan_audit(score_favours="low"), "score-quantiles", target={"race": "W"}, quantiles=4
     )
+    lowest = (frame["score"] <= frame["score"].quantile(0.25)).groupby(frame["race"]).mean()
+    assert harmful.estimates[0]["rate"] == pytest.approx(lowest["B"]), "low scores are best"
 
 
 # -- the bias record ----------------------------------------------------------------------------------------------

@@ -47,6 +47,19 @@ def definition(text: str) -> tuple[str, dict[str, Any]]:
 _RANGES = {">=": "least", "<=": "most", ">": "above", "<": "below"}
 
 
+def merging(text: str) -> tuple[str, dict[str, list[str]]]:
+    """A text of the command line: a column, and labels of it that mean the same; blanks belong to a label.
+
+    >>> merging("sex: M=m|Male, F=f")
+    ('sex', {'M': ['m', 'Male'], 'F': ['f']})
+    """
+    name, _, rest = text.partition(":")
+    found = [part.partition("=") for part in rest.split(",")]
+    if not name.strip() or not all(label.strip() and same for label, _, same in found):
+        raise ValueError("'sex: M=m|Male, F=f|Female'")
+    return name.strip(), {label.strip(): same.split("|") for label, _, same in found}
+
+
 def plain_label(text: str) -> str:
     """A text of the command line, as it is."""
     return text
@@ -110,12 +123,22 @@ Favourable = Annotated[
         form=plain_label,
     ),
 ]
+ScoreFavours = Annotated[
+    Literal["high", "low"] | None,
+    Option("The scores that are good for a person; without it no score harms anybody."),
+]
 Bins = Annotated[
     Mapping[str, Any] | None,
     Option(
         "Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.",
         form=options.cuts,
         many=True,
+    ),
+]
+Merge = Annotated[
+    Mapping[str, Any] | None,
+    Option(
+        "Labels of a column that mean the same, such as 'sex: M=m|Male, F=f|Female'.", form=merging, many=True
     ),
 ]
 Missing = Annotated[
@@ -134,4 +157,12 @@ Unit = Annotated[str | None, Option("Column that names the person of repeated ro
 Pair = Annotated[
     str | None,
     Option("Column that names the person whose answers in different groups are compared, one row each."),
+]
+Count = Annotated[
+    str | None,
+    Option("Column of how many people each row stands for, in a table of counts; no survey weights."),
+]
+Total = Annotated[
+    str | None,
+    Option("Column of how many people a row is about, of whom the decision says how many, or which share."),
 ]

@@ -14,7 +14,7 @@ from fairtrial._errors import Fault, Faults, InputError
 # Which role each of scikit-learn's names for arrays plays.
 ROLE_OF = {"y_true": "outcome", "y_pred": "decision", "y_score": "score"}
 # Arguments of an Audit that name one column, and may be given as that column here.
-PER_ROW = ("weight", "unit", "pair")
+PER_ROW = ("weight", "unit", "pair", "count", "total")
 
 
 def from_columns(

@@ -13,7 +13,6 @@ from fairtrial._audit.arrays import from_columns, from_model
 from fairtrial._audit.cells import Cells, FeatureMatrix, Rows
 from fairtrial._audit.columns import Columns
 from fairtrial._audit.counting import (
-    check_data,
     count_cells,
     count_labelled,
     feature_matrix,
@@ -22,14 +21,18 @@ from fairtrial._audit.counting import (
     read_rows,
 )
 from fairtrial._audit.definitions import definition_expression, register
+from fairtrial._audit.direction import check_audit
 from fairtrial._audit.notes import data_notes, digest, provenance
-from fairtrial._audit.roles import ROLE_NAMES, Roles
+from fairtrial._audit.role_expressions import decision_is_real
+from fairtrial._audit.roles import OWN_NAMES, ROLE_NAMES, Roles
 from fairtrial._audit.schema import column_list, positive_labels, split_groups
 from fairtrial._audit.source import Source
+from fairtrial._audit.totals import counted_source
 from fairtrial._errors import Fault, InputError, Note, Set, Words
 from fairtrial._metrics.metric import Metric
 from fairtrial._options import plain
 
+NOT_ROLES = ("self", "data", "__class__")
 Kept = dict[tuple[Any, ...], tuple[tuple[Metric, ...], Cells]]
 
 
@@ -61,8 +64,12 @@ class Audit(Columns):
         The decision's labels from low to high: every cut between them is looked at, all at once.
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
+    score_favours : {'high', 'low'} or None, default None
+        The scores that are good for a person; without it no score harms anybody.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
+    merge : dict or None, default None
+        Labels of a column that mean the same, such as 'sex: M=m|Male, F=f|Female'.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
     unlabelled : {'bounds'} or dict or None, default None
@@ -73,6 +80,10 @@ class Audit(Columns):
         Column that names the person of repeated rows.
     pair : str or None, default None
         Column that names the person whose answers in different groups are compared, one row each.
+    count : str or None, default None
+        Column of how many people each row stands for, in a table of counts; no survey weights.
+    total : str or None, default None
+        Column of how many people a row is about, of whom the decision says how many, or which share.
 
     Examples
     --------
@@ -101,18 +112,18 @@ class Audit(Columns):
         positive: a.Positive = None,
         order: a.Order = None,
         favourable: a.Favourable = None,
+        score_favours: a.ScoreFavours = None,
         bins: a.Bins = None,
+        merge: a.Merge = None,
         missing: a.Missing = "error",
         unlabelled: a.Unlabelled = None,
         weight: a.Weight = None,
         unit: a.Unit = None,
         pair: a.Pair = None,
+        count: a.Count = None,
+        total: a.Total = None,
     ) -> None:
-        given = {
-            name: plain(value)
-            for name, value in locals().items()
-            if name not in ("self", "data", "__class__")
-        }
+        given = {name: plain(value) for name, value in locals().items() if name not in NOT_ROLES}
         given["define"] = None  # looked at by itself: a mask is no number
         if not isinstance(bins, Mapping | None):
             required = "must be a table of attributes with their edges or a number of bins"
@@ -121,17 +132,19 @@ class Audit(Columns):
         named, probable = split_groups(groups)
         defined = register(source, data, {} if define is None else define)
         roles = Roles(
-            **{name: given[name] for name in (*ROLE_NAMES, "threshold", "missing", "unlabelled", "order")},
+            **{name: given[name] for name in (*ROLE_NAMES, *OWN_NAMES)},
             groups=column_list("groups", named) or tuple(defined),
             features=column_list("features", features),
             positive=positive_labels(positive),
             favourable_label=given["favourable"],
             bins=dict(bins or {}),
+            merge=merge or {},
             define=defined,
             probable=probable,
         )
-        self._hold(source, roles.checked(source.columns, given, Audit.__init__))
-        source.expression_of = partial(definition_expression, self)
+        roles = roles.checked(source.columns, given, Audit.__init__)
+        self._hold(counted_source(source, roles), roles)
+        self.source.expression_of = partial(definition_expression, self)
 
     @classmethod
     def from_arrays(
@@ -159,7 +172,7 @@ class Audit(Columns):
         features : dataframe or two-dimensional array, optional
             What models see; the columns of an array are called "0", "1", ….
         **options
-            Every other argument of `Audit`; `weight`, `unit` and `pair` are arrays here.
+            Every other argument of `Audit`; `weight`, `unit`, `pair`, `count` and `total` are arrays here.
 
         Returns
         -------
@@ -248,6 +261,11 @@ class Audit(Columns):
         """Whether the outcome holds numbers other than 0 and 1 (known after the first query)."""
         return outcome_is_real(self)
 
+    @property
+    def decision_is_real(self) -> bool:
+        """Whether what was decided is a number, such as pay: more than two different ones."""
+        return decision_is_real(self)
+
     def levels(self, attribute: str) -> tuple[str, ...]:
         """The labels an attribute takes in the data, sorted, as one canonical text each; its bins where it is cut."""
         if attribute in self.probable:
@@ -261,7 +279,8 @@ class Audit(Columns):
 
         Empty where no row with a missing outcome is left out.
         """
-        if not self.roles.keeps_unlabelled or self.outcome is None or not self.has("decision"):
+        answered = self.outcome is not None and self.has("decision") and not self.decision_is_real
+        if not (answered and self.roles.keeps_unlabelled):
             return ()
         key = ("labelled", *self.decision_key, self.outcome, repr(self.positive.get("outcome")))
         found: tuple[tuple[int, int], ...] = self.source.once(key, lambda: count_labelled(self))
@@ -269,7 +288,7 @@ class Audit(Columns):
 
     def check(self) -> None:
         """Look for all faults of groups, roles and features in the data now; an InputError names every one."""
-        check_data(self)
+        check_audit(self)
 
     def digest(self) -> str:
         """A fingerprint of the data: every value of the columns that the audit names.
@@ -293,13 +312,11 @@ class Audit(Columns):
 
     def cuts(self) -> list[tuple[str, Self]]:
         """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision."""
-        cuts, found = self.decision_cuts(), []
-        good = self.favourable
-        for name, labels in cuts:
-            counted = {**self.positive, "decision": labels}
-            cut = self.with_roles(order=None, positive=counted, favourable_label=good)
-            found.append((name, cut))
-        return found
+        alike = partial(self.with_roles, order=None, favourable_label=self.favourable)
+        return [
+            (name, alike(positive={**self.positive, "decision": labels}))
+            for name, labels in self.decision_cuts()
+        ]
 
     def at(self, threshold: float) -> Self:
         """The same data with another threshold: the decision is 1 where the score is at or above it."""

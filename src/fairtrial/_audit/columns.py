@@ -10,8 +10,9 @@ import narwhals as nw
 import numpy as np
 
 from fairtrial._audit.cells import Coded, Ints
+from fairtrial._audit.counted_people import check_counts, with_people
 from fairtrial._audit.engine import collect
-from fairtrial._audit.expressions import bin_expression, bin_labels, clean_number, missing_counts, present
+from fairtrial._audit.expressions import bin_expression, bin_labels, clean_number, present
 from fairtrial._audit.fingerprint import Fingerprint
 from fairtrial._audit.frames import Frame
 from fairtrial._audit.roles import Roles
@@ -38,6 +39,8 @@ class Columns:
     weight: str | None
     unit: str | None
     pair: str | None
+    count: str | None
+    total: str | None
     threshold: float | None
     groups: tuple[str, ...]
     features: tuple[str, ...]
@@ -80,22 +83,37 @@ class Columns:
         return found
 
     def lazy(
-        self, columns: Iterable[str], *, complete: Iterable[str] = (), in_order: bool = False
+        self,
+        columns: Iterable[str],
+        *,
+        complete: Iterable[str] = (),
+        in_order: bool = False,
+        each: bool = False,
     ) -> nw.LazyFrame[Any]:
-        """The data, in the order of rows() where asked for; where rows are dropped, those complete in some columns."""
-        wanted = set(columns) or {self.source.any_column}
+        """The data, in the order of rows() where asked for; where rows are dropped, those complete in some columns.
+
+        Rows that count several people come with their count, or, where asked for, once for `each` person.
+        """
+        self._check_counts()
+        counted = self.source.counted
+        wanted = (set(columns) or {self.source.any_column}) - {counted}
         sort = in_order and not self.source.ordered
         if sort:  # by every column: only rows alike in all of them can change places
-            wanted = set(self.source.columns)
+            wanted = set(self.source.columns) - {counted}
         kept = sorted(complete) if self.missing == "drop" else []
-        frame = self.source.lazy(sorted(wanted | set(kept)))
+        frame = self.source.lazy(self.source.with_count(sorted(wanted | set(kept))))
+        frame = frame if counted is None else with_people(frame, counted, each=each)
         if kept:
             frame = frame.filter(*[present(name, self.kind(name)) for name in kept])
         return frame.sort(*sorted(wanted)) if sort else frame
 
+    def _check_counts(self) -> None:
+        check_counts(self.source, "count" if self.total is None else "total")
+
     def fingerprint(self, columns: Iterable[str], *, declared: bool = True) -> Fingerprint:
         """The fingerprint of some columns, with those that are declared unless said otherwise."""
         wanted = {*columns, *(self.roles.declared if declared else ())}
+        self._check_counts()
         return self.source.fingerprint(wanted, many=self.very_many)
 
     @property
@@ -141,14 +159,25 @@ class Columns:
         return self.count_rows() if self.roles.drawn_by is None else min(self.count_rows(), MOST_ROWS)
 
     def count_rows(self) -> int:
-        """All rows of the source."""
+        """All rows of the source, or the people that they count."""
+        self._check_counts()
         return self.source.count_rows()
 
     def lacks(self, column: str) -> bool:
         """Whether a column has missing values."""
-        return bool(
-            self.source.once(("lacks", column), lambda: missing_counts(self.source, [column])[0][column] > 0)
-        )
+        return bool(self.source.once(("lacks", column), lambda: self.count_missing([column])[column] > 0))
+
+    def count_missing(self, columns: Sequence[str]) -> dict[str, int]:
+        """How many rows, or people, lack a value of each column, in one pass."""
+        people = nw.lit(1) if self.source.counted is None else nw.col(self.source.counted)
+        flags = [
+            nw.when(present(name, self.kind(name))).then(nw.lit(0)).otherwise(people).cast(nw.Int64)
+            for name in columns
+        ]
+        named = [flag.alias(f"m{i}") for i, flag in enumerate(flags)]
+        sums = [nw.col(f"m{i}").sum() for i in range(len(columns))]
+        counts = collect(self.lazy(columns).select(*named).select(*sums))
+        return {name: int(counts[f"m{i}"][0].as_py() or 0) for i, name in enumerate(columns)}
 
     def count_dropped(self) -> tuple[int, int]:
         """Rows left out for a missing value, and all rows; zeros where none are left out."""
@@ -216,14 +245,20 @@ class Columns:
     def favourable(self) -> int | None:
         """The decision that is good for a person, 0 or 1; None where nobody said which."""
         if self.roles.favourable_label is None:
-            return None
+            made = self.decision is None and self.threshold is not None and self.roles.score_favours
+            return int(self.roles.score_favours == "high") if made else None
         label = canonical(self.roles.favourable_label)
         if self.order is not None:
             return self._favourable_end(label)
         if label in self.roles.counted("decision"):
             return 1
-        number = {"true": "1", "false": "0"}.get(label, label)
+        number = {"true": "1", "false": "0", **self._ends_of_numbers()}.get(label, label)
         return int(number) if number in ("0", "1") else self._favourable_label(number)
+
+    def _ends_of_numbers(self) -> dict[str, str]:
+        """Of a decision that is a number more of it is good for a person, or less."""
+        numeric = self.decision is not None and self.kind(self.decision) in ("int", "float")
+        return {"high": "1", "low": "0"} if numeric and "decision" not in self.positive else {}
 
     def _favourable_end(self, label: str) -> int:
         """Of decisions with an order one end is good for a person."""
@@ -310,7 +345,8 @@ class Columns:
         quantiles = [
             nw.col("x").quantile(i / parts, interpolation="linear").alias(f"q{i}") for i in range(1, parts)
         ]
-        answer = collect(self.lazy([name]).select(number).filter(~nw.col("x").is_null()).select(*quantiles))
+        numbers = self.lazy([name], each=True).select(number).filter(~nw.col("x").is_null())
+        answer = collect(numbers.select(*quantiles))
         found = [column[0].as_py() for column in answer.values()]
         edges = sorted({float(edge) + 0.0 for edge in found if edge is not None})  # −0 is 0
         if not edges:

@@ -28,8 +28,11 @@ from fairtrial._audit.engine import collect
 from fairtrial._audit.frames import frame_for_estimators
 from fairtrial._audit.query import Query, check_asked
 from fairtrial._audit.reading import QueryAnswer, count_lacking, evaluate, refuse_real_outcome, weigh
+from fairtrial._audit.role_expressions import decision_is_real
 from fairtrial._errors import Elsewhere, Fault, Faults, InputError, NotApplicable, Use, Words
+from fairtrial._labels import canonical, is_missing
 from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.table import METRICS
 from fairtrial._work.memory import check_memory
 
 MOST_LINES = 200_000  # of rows that are alike, which a cluster sends with their number
@@ -60,7 +63,7 @@ def count_cells(
     check_asked(who, columns, by, metrics, roles)
     query = Query(columns, who, complete=complete)
     query.ask(by, metrics, roles, unknown=unknown)
-    alone = columns.unit is None and columns.roles.drawn_by is None and columns.source.counted is None
+    alone = columns.unit is None and columns.roles.drawn_by is None
     if weights and columns.weight is not None and alone:
         query.weights()
     table = query.grouped()
@@ -248,8 +251,14 @@ def features_frame(columns: Columns, features: Sequence[str] | None, who: str) -
 
     chosen = _chosen(columns, who, features)
     expressions = [columns.attribute_expression(name).alias(name) for name in chosen]
-    frame = columns.lazy(chosen, complete=columns.roles.needed, in_order=True).select(*expressions)
-    return frame_for_estimators(pa.table(columns.drawn(collect(frame))), columns.frame)
+    frame = columns.lazy(chosen, complete=columns.roles.needed, in_order=True, each=True).select(*expressions)
+    answer = columns.drawn(collect(frame))
+    for name in columns.roles.merge.keys() & answer.keys():
+        labels = [None if is_missing(value) else canonical(value) for value in answer[name].to_pylist()]
+        answer[name] = pa.array(
+            [None if text is None else columns.roles.label(name, text) for text in labels]
+        )
+    return frame_for_estimators(pa.table(answer), columns.frame)
 
 
 def _numeric(columns: Columns, features: Sequence[str]) -> list[str]:
@@ -280,6 +289,9 @@ def check_data(columns: Columns) -> None:
     if columns.order is not None:
         roles.remove("decision")
         looks.insert(0, columns.decision_cuts)
+    elif "decision" in roles and decision_is_real(columns):
+        roles.remove("decision")
+        looks.append(partial(count_cells, columns, (), [METRICS["mean_decision"]]))
     looks += [partial(probable_rows, "Audit", columns, name) for name in columns.probable]
     looks += [
         partial(count_cells, columns, (name,)) for name in columns.groups if name not in columns.probable

@@ -102,7 +102,7 @@ def _mask(source: Source, data: object, name: str, definition: object) -> Any:
         required = "is a Series whose index is not that of the data"
         cure = "give it the data's index, or turn it into an array with to_numpy()"
         raise InputError("Audit", Fault("define", required, subject=subject, cure=cure))
-    return _told(subject, np.asarray(mask), source.count_rows())
+    return _told(subject, np.asarray(mask), source.count_lines())
 
 
 def _told(subject: str, values: Any, rows: int) -> Any:
@@ -159,7 +159,7 @@ def _is_label(columns: Columns, name: str, column: str, labels: set[str]) -> nw.
         return columns.attribute_expression(column).is_in(sorted(labels))
     written = columns.label_column(column)
     found = collect(columns.lazy([written]).select(nw.col(written).alias("x")).unique())["x"].to_pylist()
-    raw = {value: canonical(value) for value in found if not is_missing(value)}
+    raw = {value: columns.roles.label(column, canonical(value)) for value in found if not is_missing(value)}
     _check_labels(name, column, labels, sorted(set(raw.values())))
     return nw.col(written).is_in([value for value, label in raw.items() if label in labels])
 

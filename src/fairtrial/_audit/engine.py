@@ -138,6 +138,16 @@ def _cure(module: str) -> str:
     return "Give an Ibis table of it, such as ibis.postgres.connect(…).table('loans')"
 
 
+def repeated_in_spark(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
+    """Spark's rows, each as often as a column says."""
+    from pyspark.sql import functions as spark
+
+    native: Any = frame.to_native()
+    times = spark.array_repeat(spark.lit(1), spark.col("`" + column.replace("`", "``") + "`").cast("int"))
+    repeated: nw.LazyFrame[Any] = nw.from_native(native.withColumn(column, spark.explode(times)))
+    return repeated
+
+
 def spark_frame(
     who: str, *, table: str | None = None, path: str | None = None, sql: str | None = None
 ) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairtrial._audit.cells import Floats, MetricMoments
 from fairtrial._audit.engine import collect, read_floats, read_ints
-from fairtrial._audit.source import Kind, Source
+from fairtrial._audit.source import Kind
 from fairtrial._labels import INFINITE
 
 ROWS_FOR_CENTRE = 1_000
@@ -35,20 +35,6 @@ def present(column: str, kind: Kind) -> nw.Expr:
     if kind == "text":
         return ~nw.col(column).is_null() & (nw.col(column).cast(nw.String) != "")
     return ~nw.col(column).is_null()
-
-
-def missing_counts(source: Source, columns: Sequence[str]) -> tuple[dict[str, int], int]:
-    """Missing values per column, and the number of rows, in one pass."""
-    kinds = source.kinds(columns)
-    one, zero = nw.lit(1).cast(nw.Int64), nw.lit(0).cast(nw.Int64)
-    flags = [
-        nw.when(present(name, kinds[name])).then(zero).otherwise(one).alias(f"m{i}")
-        for i, name in enumerate(columns)
-    ]
-    sums = [nw.col(f"m{i}").sum() for i in range(len(columns))]
-    counts = collect(source.lazy(columns).select(*flags).select(nw.len().alias("n"), *sums))
-    missing = {name: int(counts[f"m{i}"][0].as_py() or 0) for i, name in enumerate(columns)}
-    return missing, int(counts["n"][0].as_py())
 
 
 def bin_labels(edges: Sequence[float], kind: Kind) -> list[str]:

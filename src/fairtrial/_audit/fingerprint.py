@@ -32,20 +32,33 @@ class Fingerprint(NamedTuple):
     order: str
 
 
-def row_fingerprint(names: Sequence[str], batches: Iterable[Any], ordered: bool) -> Fingerprint:
-    """The fingerprint of all values of some columns, from their rows as Arrow; `ordered` where their order is told."""
-    rows, sums = 0, np.zeros(3, dtype=np.uint64)
+def row_fingerprint(
+    names: Sequence[str], batches: Iterable[Any], ordered: bool, counted: bool = False
+) -> Fingerprint:
+    """The fingerprint of all values of some columns, from their rows as Arrow; `ordered` where their order is told.
+
+    Where one more column has `counted` the people of each row, the fingerprint is that of the people, one row each;
+    the order stays that of the rows.
+    """
+    rows, people, sums = 0, 0, np.zeros(3, dtype=np.uint64)
     for batch in batches:
+        times = _whole(batch.column(len(names))) if counted else np.ones(batch.num_rows, dtype=np.uint64)
         row = np.zeros(batch.num_rows, dtype=np.uint64)
         for place in range(len(names)):
             row = _mixed(row + _mixed(_words(batch.column(place)) + np.uint64(place + 1)))
         places = np.arange(rows, rows + batch.num_rows, dtype=np.uint64)
         numbers = (row, _mixed(row ^ np.uint64(0x9E3779B97F4A7C15)), _mixed(row + _mixed(places)))
-        sums += np.array([part.sum() for part in numbers])
+        sums += np.array([(times * part).sum() for part in numbers])
         rows += batch.num_rows
+        people += int(times.sum())
     one, other, in_order = (int(total) for total in sums)
-    content = text_fingerprint("rows", names, rows, one, other)
+    content = text_fingerprint("rows", names, people, one, other)
     return Fingerprint(content, text_fingerprint(content, in_order) if ordered else "")
+
+
+def _whole(column: Any) -> Words:
+    """Counts, whatever their type is."""
+    return np.asarray(_as_floats(column.cast("float64"))).astype(np.uint64)
 
 
 def text_fingerprint(*parts: object) -> str:

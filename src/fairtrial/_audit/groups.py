@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,8 @@ def find_groups(
     attributes = [entry for entry in entries if isinstance(entry, str)]
     for name in attributes:
         check_not_continuous(who, audit, name, argument)
-    found = list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
+    listed = dict.fromkeys([*intersections(audit, attributes, depth), *explicit])
+    found = [group.in_words(audit.roles.words) for group in listed]
     return told_apart(found, audit.groups) if audit.roles.names_attributes else found
 
 
@@ -58,6 +60,8 @@ def compared_groups(
     """The groups that `by` asks for and what they are compared with, called so that no two can be confused."""
     beside = target.group.attributes if target is not None and target.group is not None else ()
     groups = told_apart(find_groups(who, audit, by, depth), beside)
+    if target is not None and target.group is not None:
+        target = replace(target, group=target.group.in_words(audit.roles.words))
     return groups, None if target is None else target.beside(groups)
 
 

@@ -172,22 +172,25 @@ class Query:
 
     # -- asking ---------------------------------------------------------------------------------------------
     def grouped(self) -> QueryAnswer:
-        """One grouping query; faults of the data found in it are raised together."""
-        if self.values and self.data.source.counted is not None:
-            raise TypeError("real values need every row")
+        """One grouping query; faults of the data found in it are raised together.
+
+        Rows that count several people are counted as such; where real values are summed, each person has a row.
+        """
+        each = bool(self.values) or self.weighed
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
         scale, more = None, {}
         if self.weighed:
             column_number(self.data, self.who, str(self.data.weight))  # refuses what is no number
             scale = find_scale(self.data)
             more = weight_columns(self.data, *scale)
-        frame = self._prepared(named, more)
+        frame = self._prepared(named, more, each=each)
         frame = frame if scale is None else with_powers(frame)
         centres = find_centres(frame, list(named))
         # Of very many rows the values are hashed on the way: reading them once more would take as long again.
         hashed = with_hash(frame, list(named), HASH) if named and self.data.very_many else None
         frame = with_cubes(frame if hashed is None else hashed, centres)
-        answer = self._answered(frame, list(named), hashed is not None)
+        people = nw.len() if each else self.data.source.number_of_rows
+        answer = self._answered(frame, list(named), people.alias("n"), hashed is not None)
         table = QueryAnswer(n=read_ints(answer["n"]))
         if hashed is not None:
             table.hashes = read_hashes(answer[HASH])
@@ -198,11 +201,12 @@ class Query:
             table.others[name] = int(read_ints(answer[f"{alias}_others"]).sum())
         return self._read_keys(table, answer)
 
-    def _answered(self, frame: nw.LazyFrame[Any], values: list[str], hashed: bool) -> dict[str, Any]:
+    def _answered(
+        self, frame: nw.LazyFrame[Any], values: list[str], rows: nw.Expr, hashed: bool
+    ) -> dict[str, Any]:
         def asked(aggregates: list[nw.Expr]) -> nw.LazyFrame[Any]:
             return frame.group_by(*self.keys).agg(*aggregates) if self.keys else frame.select(*aggregates)
 
-        rows = self.data.source.number_of_rows.alias("n")
         sums, moments = [rows, *(power_aggregates() if self.weighed else [])], []
         for alias in values:
             column = nw.col(alias)
@@ -226,14 +230,13 @@ class Query:
 
     def plain(self) -> QueryAnswer:
         """The rows themselves, in the defined order."""
-        if self.data.source.counted is not None:
-            raise TypeError("lines that stand for several rows are no rows")
         rows, kept = self.data.count_rows(), self.data.count_read()
         needed = kept * (BYTES_PER_ROW + BYTES_PER_KEY * len(self.keys) + BYTES_PER_VALUE * len(self.values))
         needed += (rows - kept) * BYTES_PER_ROW * (len(self.keys) + len(self.values))
         check_memory(self.who, needed, f"{rows:,} rows")
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
-        answer = self.data.drawn(collect(self._prepared(named, in_order=True).select(*self.keys, *named)))
+        frame = self._prepared(named, in_order=True, each=True)
+        answer = self.data.drawn(collect(frame.select(*self.keys, *named)))
         length = len(next(iter(answer.values())))
         table = QueryAnswer(n=np.ones(length, dtype=np.int64))
         for alias, name in zip(named, self.values, strict=True):
@@ -246,19 +249,19 @@ class Query:
         return self._read_keys(table, answer)
 
     def _prepared(
-        self, named: dict[str, nw.Expr], more: Mapping[str, nw.Expr] | None = None, *, in_order: bool = False
-    ) -> nw.LazyFrame[Any]:
+        self, named: dict[str, nw.Expr], more: Mapping[str, nw.Expr] | None = None, *,
+        in_order: bool = False, each: bool = False,
+    ) -> nw.LazyFrame[Any]:  # fmt: skip
         """Keys and values as columns of their own first: aggregating conditional expressions is unsafe."""
-        frame = self.data.lazy(
-            self.data.source.with_count(self.columns), complete=self.required, in_order=in_order
-        )
+        frame = self.data.lazy(self.columns, complete=self.required, in_order=in_order, each=each)
         floats = self._floats_of_conditions()
         if floats:
             frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
         columns = [
             expression.alias(alias) for alias, expression in {**self.keys, **named, **(more or {})}.items()
         ]
-        frame = frame.select(*self.data.source.with_count([]), *columns) if columns else frame
+        count = [] if each else self.data.source.with_count([])
+        frame = frame.select(*count, *columns) if columns else frame
         other = [
             nw.when((nw.col(alias) == 0) | (nw.col(alias) == 1)).then(nw.lit(0)).otherwise(nw.lit(1))
             .cast(nw.Int64).alias(f"{alias}_other")

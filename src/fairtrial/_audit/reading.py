@@ -20,7 +20,7 @@ from fairtrial._audit.cells import (
 )
 from fairtrial._audit.columns import Columns
 from fairtrial._audit.engine import read_floats
-from fairtrial._audit.role_expressions import OTHER, label_number, text_role
+from fairtrial._audit.role_expressions import OTHER, decision_is_real, label_number, text_role
 from fairtrial._audit.schema import cut_into_bins
 from fairtrial._errors import Fault, Faults, NotApplicable, Set, Words
 from fairtrial._labels import INFINITE, MISSING, canonical, is_missing
@@ -165,7 +165,13 @@ def _role_fault(columns: Columns, name: str, values: Floats, n: Ints, told: set[
         return None
     if columns.decision is None:
         return columns.roles.fault(["score"], f"has {int(n[values == OTHER].sum()):,} infinite values")
-    cure = Words("say which counts with {}, or make it a score with a threshold", Set("positive", of="Audit"))
+    cure: str | Words = Words("say which counts with {}", Set("positive", of="Audit"))
+    if decision_is_real(columns):
+        cure = Words(
+            "ask for {} or the table 'pay', or say which counts with {}",
+            Set("metric", "mean_decision"),
+            Set("positive", of="Audit"),
+        )
     return columns.roles.fault(["decision"], "holds numbers other than 0 and 1", cure)
 
 
@@ -184,8 +190,7 @@ def read_labels(
     positions = np.asarray(encoded.indices.fill_null(len(raw)), dtype=np.int64)
     texts = [*map(canonical, raw), MISSING]
     _check_collisions(columns, name, raw, texts, faults)
-    if name in columns.roles.joined:
-        texts = [columns.roles.joined[name].get(text, text) for text in texts]
+    texts = [columns.roles.label(name, text) for text in texts]
     used = columns.in_order(name, {texts[i] for i in np.unique(positions)})
     columns.note_alike(name, used)
     code_of = {label: i for i, label in enumerate(used)}

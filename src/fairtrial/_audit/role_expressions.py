@@ -17,6 +17,7 @@ from fairtrial._labels import MISSING, canonical
 from fairtrial._metrics.values import Role
 
 OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role
+LABELS = 2  # a decision of more numbers than this is an amount
 _BINARY_LABELS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, MISSING: np.nan}
 
 
@@ -142,7 +143,8 @@ def _score_range(columns: Columns) -> tuple[float, float]:
 
 def count_scores(columns: Columns, rows: int) -> int:
     """How many different scores some rows have."""
-    frame = columns.lazy([str(columns.score)]).select(role_number(columns, "score").alias("x")).head(rows)
+    people = columns.lazy([str(columns.score)], each=True)
+    frame = people.select(role_number(columns, "score").alias("x")).head(rows)
     return int(collect(frame.select(nw.col("x").n_unique()))["x"][0].as_py())
 
 
@@ -151,6 +153,16 @@ def count_numbers(columns: Columns, name: str) -> int:
     number = clean_number(name, columns.kind(name)).alias("x")
     distinct = columns.lazy([name]).select(number).filter(~nw.col("x").is_null()).unique()
     return int(collect(distinct.select(nw.len().alias("n")))["n"][0].as_py())
+
+
+def decision_is_real(columns: Columns) -> bool:
+    """Whether what was decided is a number: pay, a price, a limit, a sentence."""
+    name = columns.decision
+    if name is None or columns.order is not None or "decision" in columns.positive:
+        return False
+    if columns.kind(name) not in ("int", "float"):
+        return False
+    return bool(columns.source.once(("real decision", name), lambda: count_numbers(columns, name) > LABELS))
 
 
 def label_number(label: object) -> float:

@@ -10,13 +10,19 @@ from fairtrial._audit.schema import (
     UnknownOutcomes,
     bin_faults,
     column_fault,
+    count_faults,
     find_unlabelled,
     labels_of,
+    merge_faults,
+    merged_labels,
     probable_faults,
     unlabelled_faults,
 )
 from fairtrial._errors import Fault, Faults, NotApplicable, Set, Use, Words
 from fairtrial._labels import canonical
+from fairtrial._metrics.harm import High, is_selection
+from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.table import METRICS
 from fairtrial._options import arguments_of, faults_of
 
 ROLE_NAMES = (
@@ -26,7 +32,16 @@ ROLE_NAMES = (
     "weight",
     "unit",
     "pair",
+    "count",
+    "total",
 )  # the arguments of Audit that name one column each
+OWN_NAMES = (
+    "threshold",
+    "missing",
+    "unlabelled",
+    "order",
+    "score_favours",
+)  # that are kept as they are given
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,12 +54,18 @@ class Roles:
     weight: str | None
     unit: str | None
     pair: str | None
+    count: str | None
+    total: str | None
     threshold: float | None
     groups: tuple[str, ...]
     features: tuple[str, ...]
     positive: dict[str, Any]
     favourable_label: object
+    score_favours: High | None
     bins: dict[str, Any]
+    merge: Mapping[
+        str, Mapping[str, Any]
+    ]  # labels that mean the same; of each, once checked, the one it counts as
     missing: str
     unlabelled: UnknownOutcomes | None
     define: dict[str, Any]
@@ -55,6 +76,10 @@ class Roles:
     drawn_by: int | None = None  # the seed of a sample, where not every row is read
     # In a trial all groups are in play at once, whatever one section compares.
     names_attributes: bool = False
+    # The file's words: what labels of attributes mean, what the rates of the decision and of the good one are called.
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rate: str = ""
+    good_rate: str = "rate of the favourable decision"
 
     def checked(self, known: Sequence[str], given: Mapping[str, Any], function: Callable[..., Any]) -> Roles:
         """The roles as they are used; all faults in one message, in the order of the arguments.
@@ -76,6 +101,7 @@ class Roles:
                 name: label for name, label in self.positive.items() if getattr(self, name) is not None
             },
             unlabelled=find_unlabelled(self.unlabelled),
+            merge=merged_labels(self.merge),
             order=None if self.order is None else tuple(canonical(label) for label in labels_of(self.order)),
         )
 
@@ -108,7 +134,7 @@ class Roles:
         Parameters
         ----------
         name : str
-            'outcome', 'decision', 'score', 'weight', 'unit' or 'pair'.
+            'outcome', 'decision', 'score', 'weight', 'unit', 'pair', 'count' or 'total'.
 
         Returns
         -------
@@ -121,9 +147,19 @@ class Roles:
             return bool(self.probable)
         return getattr(self, name) is not None
 
+    def in_words(self, metric: Metric) -> Metric:
+        """The metric as the file calls it: the rate of its decision may have a name of its own."""
+        named = self.rate and is_selection(metric) and METRICS.get(metric.name) is metric
+        return replace(metric, label=self.rate) if named else metric
+
     def counted(self, name: str) -> list[str]:
         """The labels of a binary role that count as 1, as canonical texts; none where nobody said which."""
         return [canonical(label) for label in labels_of(self.positive[name])] if name in self.positive else []
+
+    def label(self, name: str, text: str) -> str:
+        """The label that a column's label counts as: merged with those that mean the same, joined to be published."""
+        text = self.merge.get(name, {}).get(text, text)
+        return self.joined.get(name, {}).get(text, text)
 
     def role_columns(self, name: str) -> list[str]:
         """The columns that a role is read from."""
@@ -141,11 +177,14 @@ class Roles:
             "decision": self.decision,
             "score": score,
             "favourable": None if self.favourable_label is None else str(self.favourable_label),
+            "score_favours": self.score_favours,
             "groups": ", ".join(self.groups),
             "features": ", ".join(self.features),
             "weight": self.weight,
             "unit": self.unit,
             "pair": self.pair,
+            "count": self.count,
+            "total": self.total,
             "missing": None if self.missing == "error" else self.missing,
         }
         return [(name, str(text)) for name, text in parts.items() if text]
@@ -211,6 +250,7 @@ class Roles:
             for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
                 yield Fault(argument, f"names {name!r} twice", cure="name it once")
         yield from self._leaking_faults()
+        yield from count_faults(self.columns, (*self.groups, *self.features), self.positive)
         yield from self._threshold_faults()
         for key in self.positive:
             if key not in ("decision", "outcome"):
@@ -226,10 +266,28 @@ class Roles:
         if self.favourable_label is not None and not self._decides and self.score is None:
             cure = Words("name the decision's column with {}", Set("decision"))
             yield Fault("favourable", "needs a decision", cure=cure)
+        yield from self._direction_faults()
         for name, cut in self.bins.items():
             yield from bin_faults(name, cut)
+        yield from merge_faults(self.merge, known, {*self.groups, *self.features}, set(self.bins))
         yield from self._partly_faults(known)
         yield from unlabelled_faults(self.unlabelled, self.outcome, known)
+
+    def _direction_faults(self) -> Iterator[Fault]:
+        """A direction of the score needs one, and must not contradict the decision that a threshold makes of it."""
+        if self.score_favours is None:
+            return
+        if self.score is None:
+            cure = Words("name its column with {}", Set("score"))
+            yield Fault("score_favours", "needs a score", cure=cure)
+        made = self.decision is None and self.threshold is not None
+        good = {"1": "high", "true": "high", "0": "low", "false": "low"}.get(canonical(self.favourable_label))
+        if made and good not in (None, self.score_favours):
+            required = Words(
+                "contradicts {}: decision 1 is a high score", Set("favourable", self.favourable_label)
+            )
+            cure = Words("write {}, or leave one of them out", Set("score_favours", good))
+            yield Fault("score_favours", required, got=self.score_favours, cure=cure)
 
     def _partly_faults(self, known: Sequence[str]) -> Iterator[Fault]:
         """What cannot be joined with unknown outcomes, and what is wrong with probable groups."""

@@ -67,6 +67,45 @@ def column_fault(argument: str, name: object, known: Sequence[str]) -> Fault | N
     return Fault(argument, f"names the unknown column {name!r}", hint=hint)
 
 
+MERGED = {"sex": {"M": ["m", "Male"]}}  # an example
+
+
+def merge_faults(merge: object, known: Sequence[str], used: set[str], cut: set[str]) -> Iterator[Fault]:
+    """What is wrong with labels that are said to mean the same, from the columns' names alone."""
+    if not isinstance(merge, Mapping):
+        yield Fault("merge", Words("must be a table such as {}", Example(MERGED)), got=merge)
+        return
+    for name, labels in merge.items():
+        if fault := column_fault("merge", name, known):
+            yield fault
+        elif not isinstance(labels, Mapping) or not all(map(labels_of, labels.values())):
+            yield Fault("merge", Words("must be a table such as {}", Example(MERGED)), got=labels)
+        elif name in cut:
+            yield Fault("merge", "is cut into bins, whose labels are not merged", subject=repr(name))
+        elif name not in used:
+            required = "merges labels of a column that is neither a group nor a feature"
+            cure = "a decision or an outcome may list all labels that count as 1 as positive"
+            yield Fault("merge", required, got=name, cure=cure)
+        else:
+            said = [canonical(label) for same in labels.values() for label in labels_of(same)]
+            twice = sorted({label for label in said if said.count(label) > 1})
+            if twice:
+                required = f"merges the label {twice[0]!r} of {name!r} into more than one"
+                yield Fault("merge", required, cure="name it once")
+
+
+def merged_labels(merge: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """Of each label of each column the one that it counts as."""
+    return {
+        name: {
+            canonical(label): canonical(stands)
+            for stands, same in labels.items()
+            for label in labels_of(same)
+        }
+        for name, labels in merge.items()
+    }
+
+
 def cut_into_bins(column: str) -> Words:
     """What to do with a column of too many numbers."""
     return Words("cut it with {} (quarters) or edges of your own", Set("bins", {column: 4}, of="Audit"))
@@ -78,6 +117,33 @@ def is_number(value: object) -> bool:
         return not isinstance(value, bool) and bool(np.isfinite(float(value)))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False
+
+
+def count_faults(
+    roles: Mapping[str, str], others: Sequence[str], positive: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """What is wrong with a column that says how many people a row stands for; `others` are groups and features."""
+    counting = {role: roles[role] for role in ("count", "total") if role in roles}
+    for role, name in counting.items():
+        played = [other for other, column in roles.items() if column == name and other not in counting]
+        if played or name in others:
+            other = played[0] if played else "a group or a feature"
+            yield Fault(role, f"names {name!r}, which is also {other}", cure="keep it as one of the two")
+        if "pair" in roles:
+            cure = "leave one of them out: of a pair, each row is one person's answer"
+            yield Fault(role, "is not for pairs", subject=f"{role} {name!r}", cure=cure)
+    if len(counting) > 1:
+        keep = Words("keep {} where another column says how many of them were chosen", Named("total"))
+        yield Fault(
+            "total", "both say how many people a row stands for", cure=keep, subject="'count' and 'total'"
+        )
+    counted = [role for role in ("decision", "outcome") if role in roles]
+    if "total" in roles and len(counted) != 1:
+        which = Words("name the column of how many were chosen, or of their share, with {}", Set("decision"))
+        required = "needs one column that counts some of the people: decision or outcome"
+        yield Fault("total", required, cure=which)
+    elif "total" in roles and counted[0] in positive:
+        yield Fault("positive", f"is not needed: the {counted[0]} counts people", cure="leave it out")
 
 
 Probable = dict[str, dict[str, str]]

@@ -134,7 +134,7 @@ class Source:
 
     def with_count(self, columns: Iterable[str]) -> list[str]:
         """Columns, with the one that says how many rows a line stands for."""
-        return [*columns] if self.counted is None else [*columns, self.counted]
+        return [*columns] if self.counted is None else [*dict.fromkeys([*columns, self.counted])]
 
     @property
     def number_of_rows(self) -> nw.Expr:
@@ -143,24 +143,39 @@ class Source:
 
     def count_rows(self) -> int:
         """All rows."""
-        return int(self.once(("rows",), self._count_rows))
+        return int(self.once(("rows", self.counted), lambda: self._count(self.number_of_rows)))
 
-    def _count_rows(self) -> int:
-        frame = self.lazy(self.with_count([self.any_column])).select(self.number_of_rows.alias("n"))
+    def count_lines(self) -> int:
+        """The lines, whatever they stand for."""
+        return int(self.once(("rows", None), lambda: self._count(nw.len())))
+
+    def _count(self, number: nw.Expr) -> int:
+        frame = self.lazy(self.with_count([self.any_column])).select(number.alias("n"))
         return int(collect(frame)["n"][0].as_py() or 0)
 
     def fingerprint(self, columns: Iterable[str], *, many: bool) -> Fingerprint:
         """The fingerprint of all values of some columns; of `many` rows the engine hashes them where it can."""
-        names = sorted(set(columns) or {self.any_column})
-        return cast(Fingerprint, self.once(("fingerprint", *names), lambda: self._fingerprint(names, many)))
+        names = sorted((set(columns) or {self.any_column}) - {self.counted})
+        key = ("fingerprint", self.counted, *names)
+        return cast(Fingerprint, self.once(key, lambda: self._fingerprint(names, many)))
 
     def _fingerprint(self, names: Sequence[str], many: bool) -> Fingerprint:
         elsewhere = self._sums_of_hashes(names, many)
         if elsewhere is None:
-            return row_fingerprint(names, self._batches(names), self.ordered)
+            batches = self._batches(self.with_count(names))
+            return row_fingerprint(names, batches, self.ordered, self.counted is not None)
         (engine, *hashes), in_order = elsewhere
         content = text_fingerprint(engine, names, *hashes)
         return Fingerprint(content, text_fingerprint(content, in_order) if in_order else "")
+
+    def replaced(self, table: Any) -> Source:
+        """The same columns with other rows, which are counted and may still be called by their place."""
+        other = Source(table)
+        other.frame, other.orders, other.counted = self.frame, self.orders, self.counted
+        other.found["rows", None] = self.count_lines()
+        for name, made_of in self.derived.items():
+            other.derive(name, made_of)
+        return other
 
     def add_labels(self, name: str, mask: Any, otherwise: str) -> None:
         """One more column: `name` where the mask holds, `otherwise` where it does not, null where it is null."""
@@ -232,14 +247,19 @@ class Source:
         """
         if self.on_cluster:
             return self._hashed_by_spark(columns), ""
-        frame = self.lazy(columns) if many else None
+        frame = self.lazy(self.with_count(columns)) if many else None
         if frame is None or not frame.implementation.is_duckdb():
             return None
         quoted = ", ".join(map(quote, columns))
         place = "row_number() OVER ()" if self.ordered else "0"
+        n, rows = (
+            ("", "count(*)") if self.counted is None else (f"{quote(self.counted)}::hugeint * ", "sum(n)")
+        )
         with self.alone, reading():
-            hashed = frame.to_native().project(f"hash({quoted}) AS h, {place} AS place")
-            answer = hashed.aggregate("count(*), sum(h), sum(hash(h)), sum(hash(h, place))").fetchall()[0]
+            hashed = frame.to_native().project(f"hash({quoted}) AS h, {place} AS place, {n}1 AS n")
+            times = "n * " if n else ""
+            sums = ", ".join(f"sum({times}{one})" for one in ("h", "hash(h)", "hash(h, place)"))
+            answer = hashed.aggregate(f"{rows}, {sums}").fetchall()[0]
         *content, in_order = (str(value) for value in answer)
         return ["duckdb", *content], in_order if self.ordered else ""
 
@@ -247,13 +267,16 @@ class Source:
         from pyspark.sql import functions as spark
 
         quoted = [spark.col("`" + name.replace("`", "``") + "`") for name in columns]
-        sums = [
-            spark.sum(spark.xxhash64(spark.lit(salt), *quoted).cast("decimal(38,0)")).cast("string")
-            for salt in (1, 2)
-        ]
-        answer = (
-            self.lazy(columns).to_native().select(spark.count(spark.lit(1)).cast("string"), *sums).collect()
+        rows = (
+            spark.lit(1) if self.counted is None else spark.col("`" + self.counted.replace("`", "``") + "`")
         )
+        rows = rows.cast("decimal(18,0)")
+        hashes = [spark.xxhash64(spark.lit(salt), *quoted).cast("decimal(20,0)") for salt in (1, 2)]
+        sums = [
+            spark.sum(part).cast("decimal(38,0)").cast("string")
+            for part in (rows, *(rows * one for one in hashes))
+        ]
+        answer = self.lazy(self.with_count(columns)).to_native().select(*sums).collect()
         return ["spark", *(str(value) for value in answer[0])]
 
     def kinds(self, columns: Sequence[str]) -> dict[str, Kind]:

@@ -85,7 +85,7 @@ class _Asked:
         """Spark's frame with keys, values, weight and person as columns; rows that do not count weigh nothing."""
         from pyspark.sql import functions as spark
 
-        frame = self.query.data.lazy(self.query.columns, complete=self.query.required)
+        frame = self.query.data.lazy(self.query.columns, complete=self.query.required, each=True)
         columns = [expression.alias(alias) for alias, expression in self.query.keys.items()]
         columns += [self.query.values[name].alias(alias) for name, alias in self.aliases.items()]
         if self.audit.unit is not None:

@@ -35,9 +35,12 @@ def _weight(roles: Columns) -> nw.Expr:
 def find_scale(roles: Columns) -> tuple[float, float]:
     """A number amid the first weights, and how far they lie from it at most."""
     column = str(roles.weight)
-    values = roles.source.first(column, ROWS_FOR_CENTRE)
+    values = roles.source.first(column, ROWS_FOR_CENTRE) if roles.source.counted is None else None
     if values is None:
-        frame = roles.source.lazy([column]).select(_weight(roles).alias(WEIGHT)).head(ROWS_FOR_CENTRE)
+        frame = (
+            roles.source.lazy([column]) if roles.source.counted is None else roles.lazy([column], each=True)
+        )
+        frame = frame.select(_weight(roles).alias(WEIGHT)).head(ROWS_FOR_CENTRE)
         found = ends(frame.filter(nw.col(WEIGHT) > 0), [WEIGHT])[WEIGHT]
     else:
         first = read_floats(values)

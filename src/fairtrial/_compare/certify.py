@@ -72,8 +72,8 @@ def certify(
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
     adjustment : {'strata', 'model'}, default 'strata'
-        How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-
-        fitted).
+        How people are made alike in `within`: counted in strata, or by models (doubly robust,
+        cross-fitted).
     direction : {'above', 'below', 'harmed'} or None, default None
         Only gaps above, only gaps below, or only gaps on the side that harms, count; default: both sides.
     minimum : int, default 30

@@ -42,7 +42,6 @@ from fairtrial._inference.means.own_estimates import estimate_gaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._method.known_outcomes import refuse_selective
 from fairtrial._metrics.groups import Target
-from fairtrial._metrics.harm import harmed_side
 from fairtrial._metrics.metric import Metric
 from fairtrial._work import announce
 
@@ -66,7 +65,7 @@ def compare(
         required = "joins several metrics, which is not judged of a decision with an order"
         raise NotApplicable(request.who, Fault("metric", required, cure="Ask for each metric"))
     found = []
-    for metric in metrics:
+    for metric in map(request.audit.roles.in_words, metrics):
         band, direction = tolerated(metric)
         for name, cut, at_cut in cuts_of(metric, request.audit):
             one = find_disparities(replace(request, audit=cut), at_cut)
@@ -257,21 +256,16 @@ def _worked_out(
 
 
 # -- Ordered decisions: every cut between two labels is a decision of its own, and all of them are judged at once.
-def at_cut(metric: Metric, cut: str, audit: Audit) -> Metric:
+def at_cut(metric: Metric, cut: str) -> Metric:
     """The metric of the decision "this label or above"."""
-    return replace(
-        metric,
-        name=f"{metric.name} [{cut}]",
-        label=f"{metric.label} ({cut})",
-        hurts=harmed_side(metric, audit.favourable),
-    )
+    return replace(metric, name=f"{metric.name} [{cut}]", label=f"{metric.label} ({cut})")
 
 
 def cuts_of(metric: Metric, audit: Audit) -> list[tuple[str, Audit, Metric]]:
     """The cuts at which a metric is looked at, each with its audit; one without a name where there is no order."""
     if audit.order is None or "decision" not in metric.needs:
         return [("", audit, metric)]
-    return [(name, cut, at_cut(metric, name, cut)) for name, cut in audit.cuts()]
+    return [(name, cut, at_cut(metric, name)) for name, cut in audit.cuts()]
 
 
 def cut_notes(audit: Audit) -> list[Note]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.cells import Cells, Rows
+from fairtrial._audit.direction import harmed_side
 from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import OwnEstimate, SortedGroups, Untested
@@ -25,7 +26,7 @@ from fairtrial._inference.simultaneous import bonferroni_level, simultaneous_lev
 from fairtrial._inference.ways import Scale
 from fairtrial._method.known_outcomes import left_out_details
 from fairtrial._metrics.groups import Group, Target
-from fairtrial._metrics.harm import Effect, effect_of, harmed_side
+from fairtrial._metrics.harm import Effect, effect_of
 from fairtrial._metrics.metric import Direction, Metric
 from fairtrial._metrics.values import Role
 
@@ -72,7 +73,7 @@ class Disparities:
     @property
     def harmed(self) -> Direction | None:
         """The side on which a group is harmed, where it is known."""
-        return harmed_side(self.metric, self.request.audit.favourable)
+        return harmed_side(self.request.audit, self.metric)
 
     @property
     def plain(self) -> bool:

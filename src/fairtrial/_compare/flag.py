@@ -77,8 +77,8 @@ def flag(
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
     adjustment : {'strata', 'model'}, default 'strata'
-        How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-
-        fitted).
+        How people are made alike in `within`: counted in strata, or by models (doubly robust,
+        cross-fitted).
     direction : {'above', 'below', 'harmed', 'outside', 'differs'} or None, default None
         Which gaps are flagged: above the tolerance, below minus the tolerance, on the side that harms,
         outside both, or any that differs from it; default: harmed where the audit says what is

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
+from fairtrial._audit.direction import harmed_side
 from fairtrial._compare.comparing import across_cuts, cut_notes, named_parts, part_cells, provenance_of
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.request import Request
@@ -30,7 +31,7 @@ from fairtrial._inference.laws.gaps import Gaps, no_gap
 from fairtrial._inference.multiplicity import CORRECTIONS
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.ways import Scale
-from fairtrial._metrics.harm import find_side, harmed_side
+from fairtrial._metrics.harm import find_side
 from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import State, Verdict, undefined
 
@@ -139,10 +140,10 @@ def group_p_values(gaps: Gaps, direction: str, band: Band | None) -> Floats:
 
 def find_tolerance(request: Request, metric: Metric) -> tuple[Band, str]:
     """The tolerated gaps, and the side that is flagged: by default the harmed one where it is known."""
-    favourable, direction, tolerance = request.audit.favourable, request.direction, request.tolerance
+    side, direction, tolerance = harmed_side(request.audit, metric), request.direction, request.tolerance
     if direction is None:
-        direction = harmed_side(metric, favourable) or "outside"
-    direction = find_side(request.who, direction, metric, favourable) or direction
+        direction = side or "outside"
+    direction = find_side(request.who, direction, metric, side) or direction
     if direction == "differs" and tolerance is not None:
         number = isinstance(tolerance, int | float) and not isinstance(tolerance, bool)
         if not number or not np.isfinite(tolerance):

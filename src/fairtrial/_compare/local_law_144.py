@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Rows
+from fairtrial._audit.direction import score_favours
 from fairtrial._compare.columns import LEFT_OUT, LISTED, UNKNOWN
 from fairtrial._compare.request import Request
 from fairtrial._compare.table_parts import (
@@ -85,8 +86,8 @@ def _kinds(audit: Audit, attributes: Sequence[str]) -> tuple[Rows, list[Kind], l
     scoring = Kind("scoring_rate", rows.roles["score"] > median, counted)
     others = [kind for kind in kinds if not _same(kind, scoring)]
     text = f"A scoring rate is the share above the sample's median score, {median:g}."
-    if audit.favourable == 0:
-        text += " Decision 1 is the unfavourable one here: a high scoring rate may be a disadvantage."
+    if score_favours(audit) == "low":
+        text += " Low scores are good for a person here: a high scoring rate is a disadvantage."
     return rows, [*others, scoring], [("median", text)]
 
 

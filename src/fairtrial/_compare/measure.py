@@ -82,8 +82,8 @@ def measure(
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
     adjustment : {'strata', 'model'}, default 'strata'
-        How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-
-        fitted).
+        How people are made alike in `within`: counted in strata, or by models (doubly robust,
+        cross-fitted).
     interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
         Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
         the exact one.
@@ -117,7 +117,8 @@ def measure(
     from fairtrial._metrics.groups import find_target
     from fairtrial._metrics.table import find_metrics
 
-    asked = [concrete for found in find_metrics("measure", metric) for concrete in each_bin(audit, found)]
+    named = map(audit.roles.in_words, find_metrics("measure", metric))
+    asked = [concrete for found in named for concrete in each_bin(audit, found)]
     compared = find_target("measure", target)
     check_target_columns("measure", audit, compared)
     attributes = with_target(by_attributes("measure", audit, by), compared)

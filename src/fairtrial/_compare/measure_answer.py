@@ -99,7 +99,7 @@ def _by_cut(request: Request, metrics: Sequence[Metric]) -> list[tuple[Request, 
     decided = [metric for metric in metrics if "decision" in metric.needs]
     others = [metric for metric in metrics if metric not in decided]
     parts = [
-        (replace(request, audit=cut), [at_cut(metric, name, cut) for metric in decided])
+        (replace(request, audit=cut), [at_cut(metric, name) for metric in decided])
         for name, cut in (audit.cuts() if decided else [])
     ]
     return [*parts, (request, others)] if others else parts

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairtrial._audit.cells import Cells
+from fairtrial._audit.direction import harmed_side
 from fairtrial._audit.groups import by_attributes, check_target, compared_groups
 from fairtrial._compare.columns import NOBODY
 from fairtrial._compare.comparing import compare_sorted
@@ -30,13 +31,15 @@ from fairtrial._inference.laws.end_gaps import EndGaps
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.laws.linear_gaps import LinearGaps
 from fairtrial._inference.laws.pair_gaps import first_answers
+from fairtrial._inference.laws.sums_gaps import mean_ratios
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps
 from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
 from fairtrial._metrics.groups import Group, explicit_groups
-from fairtrial._metrics.harm import harmed_side, is_selection
+from fairtrial._metrics.harm import is_selection
 from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import role
 from fairtrial._results.column import State, defined_or, scalar, undefined
 
 # what a line takes from the row of its gap; rates and ratios are told in another way
@@ -117,7 +120,7 @@ def _rate_lines(
     untested = {item.group: item.state for item in found.untested}
     ends = _own_ends(request, found, member)
     low, high = (own if ends is None else ends).limits(request.level)
-    harmed = harmed_side(metric, request.audit.favourable)
+    harmed = harmed_side(request.audit, metric)
     lines = {}
     for i, group in enumerate(groups):
         n, state = int(people[i]), untested.get(group)
@@ -250,12 +253,23 @@ def _ratio_limits(disparities: Disparities, low: Floats, high: Floats) -> tuple[
         positive = known > 0
         return np.where(positive, ends[0], np.nan), np.where(positive, ends[1], np.nan)
     if not disparities.binary:
-        return disparities.gaps.limits(level) if disparities.scale == "ratio" else None
+        return _mean_ratio_limits(disparities)
     if disparities.people.weighted is not None:
         return LinearGaps(disparities.people.weighted.sums, disparities.comparison, "ratio").limits(level)
     ratios = BinaryGaps(disparities.atoms, disparities.comparison, "ratio")
     limits, partly = ratios.any_limits(level), ratios.parts.shape == "partial"
     return np.where(partly, np.nan, limits[0]), np.where(partly, np.nan, limits[1])
+
+
+def _mean_ratio_limits(disparities: Disparities) -> tuple[Floats, Floats] | None:
+    """Limits of ratios of means; of amounts also where the difference was asked for."""
+    gaps, level = disparities.gaps, disparities.request.level
+    if disparities.scale == "ratio":
+        return gaps.limits(level)
+    if disparities.metric.value != role.amount or disparities.people.weighted is not None:
+        return None
+    low, high = mean_ratios(disparities.atoms, disparities.comparison, gaps).limits(level)
+    return low, high
 
 
 def _standardized(disparities: Disparities) -> Floats | None:

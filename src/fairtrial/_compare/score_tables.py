@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.cells import Rows
+from fairtrial._audit.direction import score_favours
 from fairtrial._audit.groups import compared_groups
 from fairtrial._compare.columns import LISTED
 from fairtrial._compare.comparing import find_disparities
@@ -69,7 +70,7 @@ def build_means(request: Request) -> BuiltTable:
         points = BASIS_POINTS[request.options["price_unit"]] if metric.value == price else None
         rows += _mean_lines(found, request, points)
         places += [group.place for group in found.groups]
-        rows += [_listed(found, item.group, item.n, item.state) for item in found.untested]
+        rows += [listed(found, item.group, item.n, item.state) for item in found.untested]
         places += [item.group.place for item in found.untested]
     stated = {"Denominator of the standardized difference": DENOMINATORS[request.options["denominator"]]}
     return BuiltTable(rows, places, compared_words(rows), stated)
@@ -112,7 +113,7 @@ def _spread(found: Disparities, denominator: str) -> Floats:
     return np.asarray(np.sqrt(np.mean([m2 / np.maximum(count - 1.0, 1.0) for count, _, m2 in parts], axis=0)))
 
 
-def _listed(found: Disparities, group: Group, n: int, state: State) -> dict[str, Any]:
+def listed(found: Disparities, group: Group, n: int, state: State) -> dict[str, Any]:
     """A group that is listed and not compared."""
     count, mean, _ = found.atoms.pooled(found.cells.mask(group)[None, :])
     return {
@@ -126,21 +127,24 @@ def build_quantiles(request: Request) -> BuiltTable:
     audit = request.audit
     audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
     need(audit, "score")
-    groups, target, rows = _scored(request)
+    groups, target, attributes = scored_target(request)
+    rows = audit.rows(attributes=attributes, roles=("score",), complete=False, who=WHO)
+    groups = apart(groups, target, rows)
     score = rows.roles["score"]
-    best = -score if audit.favourable == 0 else score
+    favours = score_favours(audit)
+    best = -score if favours == "low" else score
     lines: list[dict[str, Any]] = []
     places: list[list[list[str]]] = []
     parts = int(request.options["quantiles"])
     for part in range(1, parts):
         cutoff = float(np.quantile(best, 1.0 - part / parts))
-        shown = -cutoff if audit.favourable == 0 else cutoff
-        name = f"best {100 * part / parts:g}%"
-        lines += _quantile_lines(
+        shown = -cutoff if favours == "low" else cutoff
+        name = f"{'highest' if favours is None else 'best'} {100 * part / parts:g}%"
+        lines += quantile_lines(
             groups, target, rows, best >= cutoff, {"metric": name, "cutoff": shown}, request.level
         )
         places += [group.place for group in groups]
-    side = "at or below" if audit.favourable == 0 else "at or above"
+    side = "at or below" if favours == "low" else "at or above"
     note = (
         "quantiles",
         f"Cut-offs are quantiles of everyone's scores; the rate is the share of a group {side} the cut-off, ties "
@@ -149,20 +153,18 @@ def build_quantiles(request: Request) -> BuiltTable:
     return BuiltTable(lines, places, compared_words(lines), notes=[note])
 
 
-def _scored(request: Request) -> tuple[list[Group], Target, Rows]:
-    """The groups that are compared, with whom, and everybody's score."""
+def scored_target(request: Request) -> tuple[list[Group], Target, tuple[str, ...]]:
+    """The groups that are compared, with whom, and the attributes that both are made of."""
     target = find_target(WHO, request.target)
     if target.kind not in ("rest", "reference"):
         raise NotApplicable(WHO, Fault("target", "must be everyone else or a reference group"))
     groups, named = compared_groups(WHO, request.audit, as_dicts(known_groups(request)), 1, target)
     target = named or target
     own = target.group.attributes if target.group else ()
-    attributes = tuple(dict.fromkeys([*attributes_of(groups), *own]))
-    rows = request.audit.rows(attributes=attributes, roles=("score",), complete=False, who=WHO)
-    return _apart(groups, target, rows), target, rows
+    return groups, target, tuple(dict.fromkeys([*attributes_of(groups), *own]))
 
 
-def _apart(groups: Sequence[Group], target: Target, rows: Rows) -> list[Group]:
+def apart(groups: Sequence[Group], target: Target, rows: Rows) -> list[Group]:
     """The groups but for the reference itself; none may share people with it."""
     there = [group for group in groups if 0 < rows.mask(group).sum() < rows.n]
     if target.group is None:
@@ -174,7 +176,7 @@ def _apart(groups: Sequence[Group], target: Target, rows: Rows) -> list[Group]:
     return others
 
 
-def _quantile_lines(
+def quantile_lines(
     groups: Sequence[Group], target: Target, rows: Rows, chosen: Any, named: dict[str, Any], level: float
 ) -> list[dict[str, Any]]:
     member = [rows.mask(group) for group in groups]

@@ -65,8 +65,8 @@ def as_dicts(groups: Sequence[Group]) -> list[dict[str, Any]]:
 def favourable_metric(audit: Audit) -> Metric:
     """The rate of the decision that is good for a person; 1 where nobody said which that is."""
     if audit.favourable == 0:
-        return Metric("favourable_rate", role.not_decision, label="rate of the favourable decision")
-    return METRICS["selection_rate"]
+        return Metric("favourable_rate", role.not_decision, label=audit.roles.good_rate)
+    return audit.roles.in_words(METRICS["selection_rate"])
 
 
 def stated(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:

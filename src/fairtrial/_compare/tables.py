@@ -9,6 +9,7 @@ from typing import Any
 from fairtrial._audit.groups import check_target
 from fairtrial._compare import decision_tables as decisions
 from fairtrial._compare import local_law_144 as impact
+from fairtrial._compare import pay_table as pay
 from fairtrial._compare import score_tables as amounts
 from fairtrial._compare.columns import BEYOND, FAVOURED, NO_THRESHOLD, UNDETERMINED, WITHIN
 from fairtrial._compare.comparing import find_disparities
@@ -94,7 +95,9 @@ def _faults(entry: str, record: Any) -> Iterator[Fault]:
 
 
 def _entry(request: Request, record: Mapping[str, Any]) -> BiasEntry:
-    metric = find_metric(WHO, record.get("measure", "selection_rate"), "records")
+    metric = request.audit.roles.in_words(
+        find_metric(WHO, record.get("measure", "selection_rate"), "records")
+    )
     scale = record.get("scale", "difference")
     if scale not in ("difference", "ratio"):
         raise InputError(WHO, Fault("records", "scale must be difference or ratio", got=scale))
@@ -238,6 +241,12 @@ AMOUNTS = (
     "Standardized mean differences are in the denominator that is stated; a basis point is a hundredth of a percentage "
     "point. Differences are in the unit of the column.",
 )
+PAY = (
+    "Mean and median gaps and the shares in the quarters of pay are what the United Kingdom's Equality Act 2010 "
+    "(Gender Pay Gap Information) Regulations 2017 (SI 2017/172) ask employers of 250 people or more to publish of "
+    "hourly pay. They compare everybody's pay, whatever the work; an adjusted gap is among people alike in "
+    "job or grade.",
+)
 RECORD = (
     "The record follows what Article 10(2)(f) and (g) of Regulation (EU) 2024/1689 (AI Act, 13 June 2024) asks of high-"
     "risk systems (those of Annex III from 2 December 2027, by the amendment adopted on 29 June 2026): examine "
@@ -274,6 +283,12 @@ TABLES: dict[str, FieldTable] = {
         "How do shares among the best scores compare, cut-off by cut-off?",
         amounts.build_quantiles,
         frozenset({"target", "quantiles"}),
+    ),
+    "pay": FieldTable(
+        "How do means, medians and the best paid compare (pay, premiums, limits, sentences)?",
+        pay.build_pay,
+        frozenset({"target", "within"}),
+        PAY,
     ),
     "bias-record": FieldTable(
         "Who could be harmed, and what do the numbers say?",

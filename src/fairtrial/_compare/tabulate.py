@@ -32,6 +32,7 @@ Which = Annotated[
         "credit-decisions",
         "score-and-price",
         "score-quantiles",
+        "pay",
         "bias-record",
     ],
     Option("The table, by the name of the law or practice that asks for it."),
@@ -107,8 +108,9 @@ def tabulate(
 
     Parameters
     ----------
-    table : {'local-law-144', 'adverse-impact', 'credit-decisions', 'score-and-price', 'score-quantiles', 'bias-record'}
-        The table, by the name of the law or practice that asks for it.
+    table : str
+        The table, by the name of the law or practice that asks for it. One of 'local-law-144',
+        'adverse-impact', 'credit-decisions', 'score-and-price', 'score-quantiles', 'pay', 'bias-record'.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.

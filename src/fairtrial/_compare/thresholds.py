@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Rows
+from fairtrial._audit.direction import harmed_side_over_thresholds
 from fairtrial._audit.groups import check_target, compared_groups
 from fairtrial._compare.columns import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial._compare.lines import Line
@@ -20,7 +21,6 @@ from fairtrial._errors import Fault, Named, NotApplicable, Set, Words
 from fairtrial._inference.rates.all_thresholds import band, largest_gap
 from fairtrial._inference.rates.sorted_scores import Areas, SortedScores, areas_of, gap_limits, gap_p
 from fairtrial._metrics.groups import Group
-from fairtrial._metrics.harm import harmed_side
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import role
 from fairtrial._results.column import State
@@ -208,7 +208,7 @@ def share_lines(request: Request, metric: Metric, people: ScoredPeople, table: S
 def _line(
     request: Request, metric: Metric, group: Group, n: int, m: int, untested: State | None, *, binary: bool
 ) -> Line:
-    harmed = harmed_side(metric, request.audit.favourable)
+    harmed = harmed_side_over_thresholds(request.audit, metric)
     target = request.target.label
     return Line.of(
         metric, group, harmed, binary=binary, n=int(n), target=target, target_n=int(m), untested=untested

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairtrial._audit.direction import harmed_side
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import OwnEstimate
@@ -82,7 +83,7 @@ BAND = Words("must be a number or two numbers, low and high, such as {}", Exampl
 def find_tolerance(request: Request, metric: Metric) -> Band | None:
     """The tolerated gaps of a metric, on the sides that count."""
     band = find_scaled_band(request.who, request.tolerance, metric, request.scale)
-    side = find_side(request.who, request.direction, metric, request.audit.favourable)
+    side = find_side(request.who, request.direction, metric, harmed_side(request.audit, metric))
     return one_sided(band, side, request.scale)
 
 

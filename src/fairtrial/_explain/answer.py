@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
+from fairtrial._audit.direction import harmed_side
 from fairtrial._audit.groups import by_attributes
 from fairtrial._errors import FairtrialWarning, Fault, InputError, Note, check_choice
 from fairtrial._explain.coalition_outputs import coalition_outputs
@@ -39,7 +40,6 @@ from fairtrial._explain.words import (
     tested,
 )
 from fairtrial._inference.multiplicity import holm
-from fairtrial._metrics.harm import harmed_side
 from fairtrial._results.column import Verdict, defined_or, scalar, undefined
 
 # The share of rows evaluated when models are fitted here.
@@ -57,7 +57,7 @@ def answer_all(
     sides = {"above": "lower", "below": "higher", None: None}
     parts = []
     for request in requests:
-        side = request.better or sides[harmed_side(request.metric, audit.favourable)]
+        side = request.better or sides[harmed_side(audit, request.metric)]
         parts.append(answer(audit, replace(request, better=side), result))
     return parts[0] if len(parts) == 1 else judge_together(asked, parts, result)
 
@@ -129,7 +129,7 @@ def _solve(audit: Audit, request: ExplainRequest) -> Explanation:
     """Both stages on the decisions of every coalition."""
     explained = _read(audit, request)
     plan = plan_coalitions(request.allocation, len(explained.players), request.budget, request.seed)
-    game = make_game(request, explained, plan, coalition_outputs(request, audit, explained, plan.masks))
+    game = make_game(request, explained, plan, *coalition_outputs(request, audit, explained, plan.masks))
     by_text = ", ".join(by_attributes(WHO, audit, request.by))
     first = first_stage(game, request.gaps, audited_groups(audit, request, explained, game.pairs))
     return Explanation(
@@ -157,6 +157,7 @@ def _objects(explanation: Explanation) -> dict[str, Any]:
     """What a comparison with another explanation of this session needs."""
     return {
         "found": explanation.second.found,
+        "background": explanation.second.background,
         "rows": explanation.explained.test,
         "stratum": counted_strata(explanation.game),
         "pairs": explanation.pair_labels,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from fairtrial import _work as work
 from fairtrial._audit.audit import Audit
 from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._explain.explained_rows import ExplainedRows, check_both_outcomes
+from fairtrial._explain.imputation import Background, Imputation
 from fairtrial._explain.models import (
     ModelInputs,
     Predictor,
@@ -22,29 +22,32 @@ from fairtrial._explain.models import (
     seeded_clone,
 )
 from fairtrial._explain.request import WHO, ExplainRequest, is_fitted
+from fairtrial._explain.solver.background import BackgroundChanges
 from fairtrial._explain.solver.esl import Floats, Masks
 from fairtrial._work.memory import check_memory
 from fairtrial._work.sameness import sameness
 
 # Decisions of earlier calls are kept up to this many bytes, so that a second metric needs no second fit.
 CACHE_BYTES = 256_000_000
-# Rows imputed in one call of the model.
-IMPUTED_ROWS = 200_000
 
 
 def coalition_outputs(
     request: ExplainRequest, audit: Audit, explained: ExplainedRows, masks: Masks
-) -> NDArray[Any]:
-    """Decisions (0/1, or shares of imputed decisions) or scores: test rows × coalitions."""
+) -> tuple[NDArray[Any], BackgroundChanges | None]:
+    """Decisions (0/1, or shares of imputed decisions) or scores, test rows × coalitions.
+
+    With them what each background row changes, where absent features are imputed.
+    """
+    changes = None
     if isinstance(request.coalitions, Mapping):
         outputs = _from_mapping(request.coalitions, explained, masks)
     elif request.from_model:
-        outputs = _from_model(request, audit, explained, masks)
+        outputs, changes = _from_model(request, audit, explained, masks)
     elif callable(request.coalitions):
         outputs = _from_callable(request, explained, masks)
     else:
         outputs = _from_matrix(request.coalitions, explained, masks)
-    return _tidy(outputs, request.scores)
+    return _tidy(outputs, request.scores), changes
 
 
 def _from_callable(request: ExplainRequest, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
@@ -119,8 +122,8 @@ def _tidy(outputs: NDArray[Any], scores: bool) -> NDArray[Any]:
 
 def _from_model(
     request: ExplainRequest, audit: Audit, explained: ExplainedRows, masks: Masks
-) -> NDArray[Any]:
-    """Decisions or scores of the model's coalitions: test rows × coalitions."""
+) -> tuple[NDArray[Any], BackgroundChanges | None]:
+    """Decisions or scores of the model's coalitions, test rows × coalitions, and what background rows change."""
     model = find_system(request.model, audit, request.scores)
     if request.kind == "retrain" and (request.imitates or isinstance(model, Predictor)):
         required = "can only be asked, not fitted again" if request.model is not None else "is missing"
@@ -128,23 +131,28 @@ def _from_model(
         raise InputError(WHO, Fault("model", required, cure=cure))
     people = explained.test.size
     check_memory(WHO, 16 * people * masks.size, f"{people:,} rows × {masks.size:,} coalitions")
-    inputs = ModelInputs(audit, explained, model)
+    inputs, background = ModelInputs(audit, explained, model), None
     if request.kind == "retrain":
         check_both_outcomes(explained)
         task = _refit_task(request, inputs, masks)
     else:
-        task = _impute_task(request, inputs, masks)
+        background = Background.drawn(request, explained, masks.size)
+        task = _impute_task(request, inputs, masks, background)
     with work.session() as current:
         store = current.store or CACHE
     if isinstance(model, Predictor):  # what a function answers may change, so nothing of it is kept
         store, key = work.MemoryStore(), ""
     else:
-        key = _identity(request, explained, model, masks)
+        key = _identity(request, explained, model, masks, background)
     answers = work.map_batches(
         task, masks.size, name=f"explain: {request.kind}", seed=request.seed, batch_size=1, key=key, jobs=request.jobs,
         progress=request.progress, store=store, prefer="threads" if isinstance(model, Predictor) else "processes",
     )  # fmt: skip
-    return answers["outputs"].T
+    if background is None:
+        return answers["outputs"].T, None
+    return answers["outputs"].T, BackgroundChanges(
+        answers["changes"].astype(np.float64), background.sums, background.rows, background.block
+    )
 
 
 def _refit_task(request: ExplainRequest, inputs: ModelInputs, masks: Masks) -> work.Task:
@@ -168,62 +176,24 @@ def _refit_task(request: ExplainRequest, inputs: ModelInputs, masks: Masks) -> w
     return task
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Imputation:
-    """One fitted model and the background rows whose values stand in for absent columns."""
-
-    fitted: Any
-    positive: frozenset[str]
-    inputs: ModelInputs
-    columns: list[str]
-    background: NDArray[np.intp]
-    probabilities: bool
-
-    def mean(self, absent: list[str], rows: NDArray[np.intp]) -> Floats:
-        """Mean decision (or probability) of every row over the background's values of the absent columns.
-
-        People who are alike in what is present, and background rows alike in what is absent, are asked once.
-        """
-        present = [name for name in self.columns if name not in absent]
-        asked, back, _ = self.inputs.distinct(present, rows)
-        filled, _, counts = self.inputs.distinct(absent, self.background)
-        total = np.zeros(asked.size)
-        step = max(1, IMPUTED_ROWS // asked.size)
-        for start in range(0, filled.size, step):
-            some, count = filled[start : start + step], counts[start : start + step]
-            mixed = self.inputs.mix(
-                self.columns, absent, np.tile(asked, some.size), np.repeat(some, asked.size)
-            )
-            decided = decide(self.fitted, mixed, self.probabilities, self.positive)
-            total += count @ decided.reshape(some.size, asked.size)
-        return np.asarray(total / self.background.size)[back]
-
-
-def _impute_task(request: ExplainRequest, inputs: ModelInputs, masks: Masks) -> work.Task:
+def _impute_task(
+    request: ExplainRequest, inputs: ModelInputs, masks: Masks, background: Background
+) -> work.Task:
     """Absent features take the values of background rows; decisions or probabilities are averaged over them."""
     explained = inputs.explained
     everything = explained.columns_of((1 << len(explained.players)) - 1)
     fitted, positive = _fitted(request, inputs, everything)
-    pool = explained.train if explained.train.size else explained.test
-    random = work.generator(request.seed, "explain background")
-    size = request.background_rows(explained.test.size, masks.size)
-    background = np.sort(random.choice(pool, min(size, pool.size), replace=False))
-    scores, by_probability = request.scores, request.scores or request.averaged == "probabilities"
     cut = 0.5 if inputs.threshold is None else inputs.threshold
-    imputation = _Imputation(fitted, positive, inputs, everything, background, by_probability)
+    imputation = Imputation(fitted, positive, inputs, everything, background, request, cut)
 
     def task(part: range, random: np.random.Generator) -> work.Arrays:
-        outputs = []
+        outputs, changes = [], []
         for i in part:
             seen = set(explained.columns_of(int(masks[i])))
-            absent = [name for name in everything if name not in seen]
-            if not absent:
-                whole = inputs.take(everything, explained.test)
-                outputs.append(decide(fitted, whole, scores, positive))
-                continue
-            mean = imputation.mean(absent, explained.test)
-            outputs.append(mean if scores or not by_probability else (mean >= cut).astype(float))
-        return {"outputs": np.array(outputs)}
+            output, change = imputation.outputs([name for name in everything if name not in seen])
+            outputs.append(output)
+            changes.append(change)
+        return {"outputs": np.array(outputs), "changes": np.array(changes)}
 
     return task
 
@@ -289,9 +259,14 @@ class _Cache:
 CACHE = _Cache()
 
 
-def _identity(request: ExplainRequest, explained: ExplainedRows, model: Any, masks: Masks) -> str:
-    """Everything the decisions depend on."""
+def _identity(
+    request: ExplainRequest, explained: ExplainedRows, model: Any, masks: Masks, background: Background | None
+) -> str:
+    """Everything the decisions depend on, and what background rows change in the metric."""
     asked = (request.coalitions, request.averaged, request.background, request.scores, request.imitates)
     roles = [explained.rows.roles.get(role) for role in ("outcome", "decision", "score")]
     rows = (masks, explained.test, explained.train, dict(explained.blocks), roles)
-    return sameness((asked, explained.players, explained.always, model, rows))
+    summed = (
+        None if background is None else (background.sums.parts, request.scores and request.metric.to_dict())
+    )
+    return sameness((asked, explained.players, explained.always, model, rows, summed))

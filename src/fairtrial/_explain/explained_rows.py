@@ -208,7 +208,7 @@ def _reference(explained: ExplainedRows, target: object) -> Group:
         required = f"must be one of the groups {explained.labels}"
         hint = did_you_mean(found.label, explained.labels)
         raise InputError(WHO, Fault("target", required, got=dict(target), hint=hint))
-    return found
+    return explained.groups[explained.groups.index(found)]
 
 
 # -- fitted on and evaluated ----------------------------------------------------------------------------------------

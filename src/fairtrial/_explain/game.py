@@ -13,6 +13,7 @@ from fairtrial._errors import Fault, InputError, Named, Set, Words, check_choice
 from fairtrial._explain.explained_rows import ExplainedRows
 from fairtrial._explain.metric import row_form, score_ends, score_values
 from fairtrial._explain.request import WHO, ExplainRequest
+from fairtrial._explain.solver.background import BackgroundChanges
 from fairtrial._explain.solver.coalitions import Contributions, RowForm, Targets
 from fairtrial._explain.solver.esl import (
     FEWEST_PAIRS,
@@ -204,6 +205,7 @@ class TwoStageGame:
     baseline: Baseline
     level: float
     scores_or_decisions: Floats  # the full coalition's, before a metric of scores is taken of them
+    background: BackgroundChanges | None = None  # where absent features were imputed
 
     @property
     def whole(self) -> NDArray[Any]:
@@ -228,7 +230,11 @@ class TwoStageGame:
 
 
 def make_game(
-    request: ExplainRequest, explained: ExplainedRows, plan: CoalitionPlan, outputs: NDArray[Any]
+    request: ExplainRequest,
+    explained: ExplainedRows,
+    plan: CoalitionPlan,
+    outputs: NDArray[Any],
+    background: BackgroundChanges | None,
 ) -> TwoStageGame:
     """The game from the coalitions' decisions (or scores) on the rows evaluated."""
     form = row_form(request.metric, explained.rows).take(explained.test)
@@ -250,7 +256,7 @@ def make_game(
         outputs=outputs, masks=plan.masks, form=form, group=group, groups=groups, levels=explained.levels,
         pairs=_pairs(explained, request.target), players=len(explained.players), allocations=allocations,
         sampled=plan.sampled, baseline=find_baseline(baseline, form, outcome), level=request.confidence_level,
-        scores_or_decisions=given,
+        scores_or_decisions=given, background=background,
     )  # fmt: skip
 
 
@@ -334,7 +340,10 @@ def in_units_of_baseline(
     place: tuple[slice, slice],
     chance: Spread | None = None,
 ) -> Estimates:
-    """Some targets and allocations in units of the baseline; an estimated baseline adds its influence."""
+    """Some targets and allocations in units of the baseline; an estimated baseline adds its influence.
+
+    `chance` is the error that does not come from the people: drawn coalitions and background rows.
+    """
     base = game.baseline
     scaled = Spread(error.error[place] / base.value, error.df[place])
     if base.influence is not None:
@@ -343,8 +352,8 @@ def in_units_of_baseline(
             targets = found.estimate[place[0], v] / base.value
             variance = found.scaled_variance(v, place[0], targets, base.influence, game.group)
             errors[:, column] = np.sqrt(variance) / base.value
-            if chance is not None and game.allocations[v].sampled:
-                errors[:, column] = np.hypot(errors[:, column], chance.error[place[0]] / base.value)
+            if chance is not None:
+                errors[:, column] = np.hypot(errors[:, column], chance.error[place[0], v] / base.value)
         scaled = Spread(errors, scaled.df)
     return estimates_of(found, place, game.level, scaled, base.value)
 

@@ -11,7 +11,8 @@ from fairtrial._metrics.values import Role
 from fairtrial._work import Progress
 
 WHO = "explain"
-# Background rows where none are asked for: fewer when the model would be asked about more rows than MOST_ASKED.
+# Background rows where none are asked for. One person has fewer of them when the model would be asked about more rows
+# than MOST_ASKED; then others have other rows, so that a group has the usual number at least.
 USUAL_BACKGROUND = 100
 FEWEST_BACKGROUND = 10
 MOST_ASKED = 10_000_000
@@ -81,8 +82,13 @@ class ExplainRequest:
             return self.coalitions
         return "callable" if callable(self.coalitions) else "given"
 
+    @property
+    def all_background(self) -> int:
+        """How many rows stand in for what is left out, of all people together."""
+        return USUAL_BACKGROUND if self.background is None else self.background
+
     def background_rows(self, people: int, coalitions: int) -> int:
-        """How many rows stand in for what is left out: 100, or fewer where that would ask the model too often."""
+        """How many of them stand in for one person: all, or fewer where that would ask the model too often."""
         if self.background is not None:
             return self.background
         return max(FEWEST_BACKGROUND, min(USUAL_BACKGROUND, MOST_ASKED // max(1, people * coalitions)))

@@ -21,6 +21,7 @@ from fairtrial._explain.game import (
     value_targets,
 )
 from fairtrial._explain.request import WHO, ExplainRequest
+from fairtrial._explain.solver.background import BackgroundChanges
 from fairtrial._explain.solver.coalitions import CoalitionRates, Contributions, Targets, contributions
 from fairtrial._explain.solver.esl import (
     MEMBERS,
@@ -234,6 +235,7 @@ class SecondStage:
     rates: CoalitionRates
     targets: Targets
     found: Contributions  # with the rows' influence on everything above
+    background: tuple[BackgroundChanges, Floats] | None  # and what each background row changes in it
 
 
 def second_stage(game: TwoStageGame) -> SecondStage:
@@ -242,9 +244,10 @@ def second_stage(game: TwoStageGame) -> SecondStage:
     stacked, targets = _coefficients(game), _targets(game)
     found = contributions(game.outputs, game.form, game.group, groups, stacked, targets)
     error = found.with_quarter_rows()
-    chance = _monte_carlo(game, targets, found.rates)
+    drawn = _monte_carlo(game, targets, found.rates)
+    moved, chance = _chance(game, drawn, found, targets, stacked)
     if chance is not None:
-        error = _add_chance(error, chance, game)
+        error = add_error(error, chance)
     values, rates = slice(0, groups), slice(groups, 2 * groups)
     gaps = slice(2 * groups, 2 * groups + len(game.pairs) + _interactions(game))
 
@@ -260,10 +263,11 @@ def second_stage(game: TwoStageGame) -> SecondStage:
         scaled_gap=in_units_of_baseline(game, found, error, (gaps, every), chance),
         removal=None if game.removals is None else _removal(game, estimates(rates, slice(real, None))),
         undefined=found.undefined[:, :real],
-        monte_carlo=None if chance is None else chance.error[gaps],
+        monte_carlo=None if drawn is None else drawn.error[gaps],
         rates=found.rates,
         targets=targets,
         found=found,
+        background=None if moved is None or game.background is None else (game.background, moved),
     )
 
 
@@ -358,10 +362,17 @@ def _monte_carlo(game: TwoStageGame, targets: Targets, rates: CoalitionRates) ->
     return monte_carlo_error(game.sampled, worth, _share_empty(game))
 
 
-def _add_chance(error: Spread, chance: Spread, game: TwoStageGame) -> Spread:
-    """Add the Monte-Carlo variance to the sampled allocation's."""
-    position = next(i for i, allocation in enumerate(game.allocations) if allocation.sampled)
-    errors, df = error.error.copy(), error.df.copy()
-    joined = add_error(Spread(errors[:, position], df[:, position]), chance)
-    errors[:, position], df[:, position] = joined.error, joined.df
-    return Spread(errors, df)
+def _chance(
+    game: TwoStageGame, drawn: Spread | None, found: Contributions, targets: Targets, coefficients: Floats
+) -> tuple[Floats | None, Spread | None]:
+    """What each background row changes, and the error from drawing background rows and coalitions, of everything."""
+    moved, parts = None, []
+    if game.background is not None:
+        moved = game.background.of_contributions(found.rates, targets, coefficients)
+        parts.append(game.background.spread(moved))
+    if drawn is not None:
+        position = next(i for i, allocation in enumerate(game.allocations) if allocation.sampled)
+        error, df = np.zeros(found.estimate.shape), np.ones(found.estimate.shape)
+        error[:, position], df[:, position] = drawn.error, drawn.df
+        parts.append(Spread(error, df))
+    return moved, None if not parts else parts[0] if len(parts) == 1 else add_error(*parts)

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._errors import Fault, InputError, Note, Set, Use, Words
+from fairtrial._explain.game import add_error
+from fairtrial._explain.solver.background import BackgroundChanges
 from fairtrial._explain.solver.esl import Floats
-from fairtrial._explain.solver.influence import interval, spread_of_changes, two_sided_p
+from fairtrial._explain.solver.influence import Spread, interval, spread_of_changes, two_sided_p
 from fairtrial._explain.words import (
     ALL_FEATURES,
     CHANGED,
@@ -77,6 +79,8 @@ def _changes(explanation: Result, other: Result, level: float) -> dict[str, Floa
     error = spread_of_changes(
         influence_after - influence, explanation.objects["stratum"], _takes_part(pairs, groups)
     )
+    if (drawn := _background(explanation, other)) is not None:
+        error = add_error(error, drawn)
     low, high = interval(after - before, error, level)
     p = two_sided_p(after - before, error)
     adjusted = np.ones_like(p)  # of the gaps; the rates are not part of the tests
@@ -153,10 +157,7 @@ def _differ(required: str, cure: Words | str = "") -> InputError:
 
 def _numbers(result: Result) -> tuple[Floats, Floats]:
     """Gaps then groups' rates (rows), the total then the features (columns), and the rows' influence on them."""
-    found = result.objects["found"]
-    groups, pairs = len(result.objects["groups"]), len(result.objects["pairs"])
-    # what comes after the pairs' gaps is the interaction of two attributes, which is not compared
-    order = [*range(2 * groups, 2 * groups + pairs), *range(groups, 2 * groups)]
+    found, order = result.objects["found"], _order(result)
     estimate = np.where(found.undefined[order, 0][:, None], np.nan, found.estimate[order, 0])
     estimate = np.where(np.abs(estimate) < 1e-13, 0.0, estimate)
     influence = found.influence(0)[:, order]
@@ -164,6 +165,34 @@ def _numbers(result: Result) -> tuple[Floats, Floats]:
         np.concatenate([estimate.sum(axis=1, keepdims=True), estimate], axis=1),
         np.concatenate([influence.sum(axis=2, keepdims=True), influence], axis=2),
     )
+
+
+def _order(result: Result) -> list[int]:
+    """Where the pairs' gaps and the groups' rates are among the targets."""
+    groups, pairs = len(result.objects["groups"]), len(result.objects["pairs"])
+    # what comes after the pairs' gaps is the interaction of two attributes, which is not compared
+    return [*range(2 * groups, 2 * groups + pairs), *range(groups, 2 * groups)]
+
+
+def _background(explanation: Result, other: Result) -> Spread | None:
+    """The error from drawing background rows; the same rows under both rules are paired, as the people are."""
+    sides = [_background_of(result) for result in (explanation, other)]
+    known = [side for side in sides if side is not None]
+    if len(known) == 2:
+        (first, before), (second, after) = known
+        if np.array_equal(first.rows, second.rows) and np.array_equal(first.block, second.block):
+            return first.spread(after - before)
+    spreads = [changes.spread(moved) for changes, moved in known]
+    return add_error(*spreads) if len(spreads) == 2 else spreads[0] if spreads else None
+
+
+def _background_of(result: Result) -> tuple[BackgroundChanges, Floats] | None:
+    """What each background row changes in the numbers that are compared."""
+    if result.objects["background"] is None:
+        return None
+    changes, moved = result.objects["background"]
+    own = moved[:, _order(result), 0]
+    return changes, np.concatenate([own.sum(axis=2, keepdims=True), own], axis=2)
 
 
 def _verdict(row: dict[str, Any], details: dict[str, Any], level: float) -> Verdict:

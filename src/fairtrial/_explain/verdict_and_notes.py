@@ -145,7 +145,9 @@ def notes(explanation: Explanation, details: dict[str, Any]) -> list[Note]:
         "baseline": _baseline(explanation),
         **_of_the_game(explanation),
         **_of_the_panel(explanation, details["votes"]),
-        "mitigation": " ".join(entry["text"] for entry in details["pareto"]),
+        "mitigation": " ".join(
+            [*(entry["text"] for entry in details["pareto"]), _of_mitigation(explanation)]
+        ),
         **_of_the_groups(explanation),
     }
     if explanation.metric.name == "npv":
@@ -173,6 +175,16 @@ def _of_the_game(explanation: Explanation) -> dict[str, str]:
             f"Shapley values are estimated from {drawn}; their Monte-Carlo error is in the intervals."
         )
     return found
+
+
+def _of_mitigation(explanation: Explanation) -> str:
+    """Which system the sentences about what would help speak of, and that they are corrected."""
+    about = {
+        "retrain": "They speak of the models fitted here once: fitted to other rows or with another seed, a model "
+        "without the feature may help others.",
+        "marginal": "They speak of this one model: a model trained without the feature may do otherwise.",
+    }.get(explanation.request.kind, "They speak of the decisions given.")
+    return f"Gains and losses are corrected over features and groups (Holm). {about}"
 
 
 def _of_the_panel(explanation: Explanation, votes: list[dict[str, Any]]) -> dict[str, str]:
@@ -212,11 +224,14 @@ def _conditional(explanation: Explanation) -> str:
     request = explanation.request
     if request.kind == "marginal":
         what = "probabilities" if request.averaged == "probabilities" or request.scores else "decisions"
-        people = explanation.explained.test.size
-        pool = explanation.explained.train.size or people
-        rows = min(request.background_rows(people, explanation.game.masks.size), pool)
-        held = f"Intervals hold the fitted model and {counted(rows, 'background row')} fixed"
-        return f"{held}; {what} were averaged over the background."
+        assert explanation.game.background is not None
+        block = explanation.game.background.block
+        drawn, each = counted(block.size, "background row"), int((block == 0).sum())
+        shared = "" if each == block.size else f", of which {each:,} stood in for each person"
+        return (
+            f"Intervals hold the fitted model fixed; {what} were averaged over {drawn}{shared}, and the chance of "
+            "drawing them is in the intervals."
+        )
     what = "probabilities" if request.scores else "decisions"
     return f"Intervals hold the fitted classifiers fixed; their {what} on the rows evaluated are compared."
 

@@ -26,6 +26,7 @@ class Group:
 
     where: tuple[tuple[str, tuple[str, ...]], ...]
     named: bool = field(default=False, compare=False)
+    said: tuple[str, ...] = field(default=(), compare=False)  # each attribute's values in the file's words
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Group:
@@ -43,7 +44,17 @@ class Group:
     @property
     def label(self) -> str:
         """'African-American', or with attributes 'race: African-American, sex: Male'."""
-        return ", ".join(self._part(name, values) for name, values in self.where)
+        said = self.said or ("",) * len(self.where)
+        parts = zip(self.where, said, strict=True)
+        return ", ".join(words or self._part(name, values) for (name, values), words in parts)
+
+    def in_words(self, words: Mapping[str, Mapping[str, str]]) -> Group:
+        """The group as the file's words call it; values without words are called as they are written."""
+        if not any(name in words for name in self.attributes):
+            return self
+        return replace(
+            self, said=tuple(_in_words(words.get(name, {}), values) for name, values in self.where)
+        )
 
     def _part(self, name: str, values: tuple[str, ...]) -> str:
         """One attribute's values; a defined group and who is not in it say their attribute themselves."""
@@ -57,6 +68,11 @@ class Group:
 
     def to_dict(self) -> dict[str, str | list[str]]:
         return {name: values[0] if len(values) == 1 else list(values) for name, values in self.where}
+
+
+def _in_words(words: Mapping[str, str], values: tuple[str, ...]) -> str:
+    """The values in words; empty where one of them has none."""
+    return " or ".join(words[value] for value in values) if words.keys() >= set(values) else ""
 
 
 def told_apart(groups: Sequence[Group], beside: Collection[str] = ()) -> list[Group]:

@@ -36,6 +36,8 @@ METRICS: dict[str, Metric] = {
     for metric in (
         _row("selection_rate", "selection rate", role.decision, None, None,
              "a higher rate is more of the decision: good or bad as the decision is"),
+        _row("mean_decision", "mean decision", role.amount, None, None,
+             "a higher amount is good or bad as the decision is"),
         _row("base_rate", "base rate", role.outcome, None, None, "describes the people, not the decisions"),
         _row("tpr", "true positive rate", role.decision, _WITH, "below",
              "a lower rate withholds the decision from people who have the outcome"),
@@ -128,6 +130,7 @@ STRATIFIED = frozenset(
 #: Every name of a metric or a criterion, for type checkers and editors.
 MetricName = Literal[
     "selection_rate",
+    "mean_decision",
     "base_rate",
     "tpr",
     "fpr",
@@ -220,7 +223,8 @@ def find_metric(who: str, metric: object, argument: str = "metric") -> Metric:
     Traceback (most recent call last):
     fairtrial._errors.InputError: certify: 'metric' is unknown: 'fprr'. Did you mean 'fpr'? Known: absolute_error, \
 accuracy, balance_negative, balance_positive, base_rate, brier, calibration, calibration_negative, error_rate, fdr, \
-fnr, for, fpr, log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make one of your own.
+fnr, for, fpr, log_loss, mean_decision, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. \
+Or make one of your own.
     """
     if isinstance(metric, Metric):
         return metric

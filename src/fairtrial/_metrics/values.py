@@ -147,6 +147,7 @@ ROLES: dict[str, Role] = {
     part.name: part
     for part in (
         Role("decision", ("decision",), "the decision", binary=True),
+        Role("amount", ("decision",), "what was decided, as a number"),
         Role("outcome", ("outcome",), "the outcome"),
         Role("score", ("score",), "the score"),
         Role("score_bin", ("score",), "the score bin"),
@@ -171,8 +172,8 @@ class RoleNames:
     --------
     >>> role.tpr
     Traceback (most recent call last):
-    AttributeError: role has no 'tpr'; roles are decision, outcome, score, score_bin, not_decision, not_outcome, \
-correct, error, squared_error, brier, absolute_error, log_loss
+    AttributeError: role has no 'tpr'; roles are decision, amount, outcome, score, score_bin, not_decision, \
+not_outcome, correct, error, squared_error, brier, absolute_error, log_loss
     >>> role.error.words
     'a wrong decision'
     """

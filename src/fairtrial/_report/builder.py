@@ -191,7 +191,8 @@ def _after_correction(section: Mapping[str, Any], result: Result, family: Sequen
         return ""
     if not any(entry["significant"] for entry in own):
         return "After correction over the whole trial this is no longer significant."
-    found = {(row.get("group"), metric_label(row)) for row in result.estimates if _is_finding(result, row)}
+    rows = [row for row in result.estimates if _is_finding(result, row)]
+    found = {(row.get("group"), metric_label(row, result.details)) for row in rows}
     lost = [
         f"{entry['subject']} ({entry['metric']})"
         for entry in own

@@ -116,7 +116,8 @@ def _checked(content: Mapping[str, Any], results: Results) -> str:
 def _labels(results: Results, names: Sequence[str]) -> dict[str, str]:
     """Names with labels; where no question has a metric of the table, what the results call theirs."""
     if names:
-        return {name: METRICS[name].label for name in names}
+        told = [result.details.get("labels", {}) for _, result in results]
+        return {name: next((own[name] for own in told if name in own), METRICS[name].label) for name in names}
     labels = [str(result.details["label"]) for _, result in results if result.details.get("label")]
     return {label: label for label in labels}
 

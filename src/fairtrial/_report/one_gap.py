@@ -30,8 +30,9 @@ def clearest_in_people(content: Mapping[str, Any]) -> str:
 
 
 def _clearest(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    rows = {one["id"]: one["result"]["estimates"] for one in content["sections"] if one["result"]}
-    return clearest(content["family"], rows)
+    answered = {one["id"]: one["result"] for one in content["sections"] if one["result"]}
+    tables = {name: (result["estimates"], result["details"]) for name, result in answered.items()}
+    return clearest(content["family"], tables)
 
 
 def strongest_row(content: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -68,7 +69,9 @@ def row_of(content: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, An
     section = next(one for one in content["sections"] if one["id"] == entry["section"])
     rows: Sequence[dict[str, Any]] = section["result"]["estimates"] if section["result"] is not None else []
     for place, row in enumerate(rows):
-        if row.get("group") == entry["subject"] and metric_label(row) == entry["metric"]:
+        if row.get("group") != entry["subject"]:
+            continue
+        if metric_label(row, section["result"]["details"]) == entry["metric"]:
             return with_attributes(section, place)
     return None
 

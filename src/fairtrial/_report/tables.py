@@ -21,6 +21,7 @@ from fairtrial._results.text import (
     state_text,
     true_minus,
 )
+from fairtrial._trial.family import metric_label
 from fairtrial._work.whole_files import write_whole
 
 # -- Which columns of a table fit a screen beside each other; the others are folded until they are asked for.
@@ -199,7 +200,7 @@ def _text(result: Result, row: Mapping[str, Any], column: Column) -> str:
     if column.kind == "state":
         return state_text(result, row, column.name)
     if column.name == "metric" and row["metric"] in METRICS:
-        return METRICS[row["metric"]].label  # the file has its short name
+        return metric_label(row, result.details)  # the file has its short name
     kind = kind_in(row, column)
     if column.is_low:
         high = row.get(column.partner)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
+from fairtrial._audit.direction import harmed_side
 from fairtrial._audit.groups import by_attributes, check_not_continuous
 from fairtrial._errors import FairtrialWarning, Fault, Faults, NotApplicable, Note
 from fairtrial._inference.multiplicity import holm
 from fairtrial._metrics.groups import Group
-from fairtrial._metrics.harm import harmed_side
 from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import State, Verdict, undefined
 from fairtrial._results.text import counted
@@ -107,7 +107,7 @@ def _joined(
         details={
             "metric": metric.name,
             "label": label,
-            "harmed": harmed_side(metric, audit.favourable),
+            "harmed": harmed_side(audit, metric),
             "confidence_level": how["confidence_level"],
             "draws": how["permutations"],
             "subgroups": {

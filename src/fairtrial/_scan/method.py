@@ -209,7 +209,7 @@ def scan(
     from fairtrial._scan.every_class import find_attributes, scan_every_class
     from fairtrial._scan.request import ScanRequest, ask
 
-    asked = find_metric("scan", metric)
+    asked = audit.roles.in_words(find_metric("scan", metric))
     refuse_selective("scan", audit, [asked])
     how: dict[str, Any] = {
         "features": features, "within": within, "condition": condition, "direction": direction, "penalty": penalty,

@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
 from fairtrial._audit.audit import Audit
+from fairtrial._audit.direction import harmed_side
 from fairtrial._audit.groups import find_groups
 from fairtrial._errors import Fault, InputError, Named, NotApplicable, Set, Use, Words
 from fairtrial._metrics.groups import Group
-from fairtrial._metrics.harm import harmed_side
+from fairtrial._metrics.harm import say_what_is_good
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import Role, role
 from fairtrial._results.claims import place_words
@@ -152,6 +153,7 @@ def ask(
     against = None if target == "rest" else find_protected(who, audit, target, "target")
     resolved, free = resolve_metric(who, metric, condition)
     searched = find_features(who, audit, features, group.attributes, names_of(within))
+    side = harmed_side(audit, metric)
     return kind(
         who=who,
         metric=resolved,
@@ -160,23 +162,21 @@ def ask(
         features=searched,
         within=find_within(who, audit, within, group.attributes, searched),
         free_condition=free,
-        direction=find_direction(who, metric, direction, audit.favourable),
-        harmed=harmed_side(metric, audit.favourable),
+        direction=find_direction(who, metric, direction, side),
+        harmed=side,
         **how,
     )
 
 
 def find_direction(
-    who: str, metric: Metric, direction: str | None, favourable: int | None
+    who: str, metric: Metric, direction: str | None, side: Direction | None
 ) -> Literal["above", "below", "differs"]:
     """The side that is searched; the harmed one must be known from the audit or from the metric."""
-    side = harmed_side(metric, favourable)
     if direction is None:
         return side or metric.hurts or "differs"
     if direction == "harmed" and side is None:
-        cure = Words("say which decision is good for a person with {}", Set("favourable", of="Audit"))
         required = f"cannot be harmed: nobody said on which side of the {metric.label} people are"
-        raise InputError(who, Fault("direction", required, cure=cure))
+        raise InputError(who, Fault("direction", required, cure=say_what_is_good(metric)))
     found = side if direction == "harmed" else direction
     assert found in ("above", "below", "differs")
     return found  # type: ignore[return-value]

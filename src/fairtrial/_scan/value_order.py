@@ -52,7 +52,7 @@ class ValueOrder:
 def value_order(audit: Audit, name: str, labels: Sequence[str]) -> ValueOrder:
     """The labels that are in the data, in the order that their column has; sorted as texts where it has none."""
     kind = audit.kind(name)
-    if name in audit.roles.joined:
+    if name in audit.roles.joined or name in audit.roles.merge:
         return ValueOrder(tuple(labels), False, kind)
     if name in audit.bins:
         edges = tuple(audit.bin_edges(name))

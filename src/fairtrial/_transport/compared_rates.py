@@ -135,8 +135,8 @@ def find_rates(audit: Audit, request: TransportRequest) -> ComparedRates:
         ),
         None,
     )
-    families = _Families(rows, count, reference, request.minimum)
-    for metric in found.metrics:
+    families = _Families(rows, count, reference, request.minimum, audit.roles.words)
+    for metric in map(audit.roles.in_words, found.metrics):
         families.name = metric.name
         for words, inside in _within(rows, metric, strata):
             if groups is not None:
@@ -253,9 +253,15 @@ class _Families:
     """Collects sets of cells whose rates are to be equal."""
 
     def __init__(
-        self, rows: Rows, count: NDArray[np.int64] | None, reference: Group | None, minimum: int
+        self,
+        rows: Rows,
+        count: NDArray[np.int64] | None,
+        reference: Group | None,
+        minimum: int,
+        words: Mapping[str, Mapping[str, str]],
     ) -> None:
         self.rows, self.count, self.reference, self.minimum = rows, count, reference, minimum
+        self.words = words
         self.name = ""  # of the metric whose families are added
         self.kept: list[_Family] = []
         self.left_out: list[LeftOutGroup] = []
@@ -268,9 +274,10 @@ class _Families:
     def add_attribute(self, words: str, attribute: str, inside: NDArray[np.bool_]) -> None:
         """A family of the levels of one attribute."""
         coded = self.rows.attributes[attribute]
-        wanted = dict(self.reference.where).get(attribute, ()) if self.reference else ()
-        codes = np.where(inside, coded.codes, -1)
-        self._keep(_Family(words, attribute, list(coded.labels), codes, wanted=tuple(wanted)))
+        named = dict(self.reference.where).get(attribute, ()) if self.reference else ()
+        codes, told = np.where(inside, coded.codes, -1), self.words.get(attribute, {})
+        labels, wanted = ([told.get(label, label) for label in listed] for listed in (coded.labels, named))
+        self._keep(_Family(words, attribute, labels, codes, wanted=tuple(wanted)))
 
     def add_groups(self, words: str, groups: Sequence[Group], inside: NDArray[np.bool_]) -> None:
         """A family of explicit groups, which must not share rows."""

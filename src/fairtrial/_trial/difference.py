@@ -44,9 +44,10 @@ def _family(content: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
     which comes first."""
     found: dict[Key, Mapping[str, Any]] = {}
     rates = {
-        (section["id"], metric_label(row), str(row.get("group"))): row
+        (section["id"], metric_label(row, section["result"].get("details", {})), str(row.get("group"))): row
         for section in content["sections"]
-        for row in (section["result"] or {}).get("estimates", ())
+        if section["result"]
+        for row in section["result"].get("estimates", ())
     }
     for entry in content["family"]:
         row = rates.get((entry.get("section", ""), entry["metric"], entry["subject"]), {})

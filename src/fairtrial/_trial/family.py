@@ -236,7 +236,8 @@ def _rest(entries: Sequence[FamilyEntry], unanswered: int) -> str:
 def _clearest(shown: Sequence[FamilyEntry], results: Sequence[tuple[str, Result]]) -> str:
     """The strongest finding that can be said in one plain sentence."""
     found = clearest(
-        [entry.to_dict() for entry in shown], {section: result.estimates for section, result in results}
+        [entry.to_dict() for entry in shown],
+        {section: (result.estimates, result.details) for section, result in results},
     )
     if found is None:
         return ""
@@ -247,14 +248,15 @@ def _clearest(shown: Sequence[FamilyEntry], results: Sequence[tuple[str, Result]
 
 
 def clearest(
-    family: Iterable[Mapping[str, Any]], rows: Mapping[str, Sequence[Mapping[str, Any]]]
+    family: Iterable[Mapping[str, Any]],
+    tables: Mapping[str, tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]],
 ) -> Mapping[str, Any] | None:
     """The entry that every view tells first: the strongest disparity in points or numbers, one that harms where
-    there is any; `rows` are the sections' tables."""
+    there is any; `tables` are the sections' rows and details."""
     harmed = {
-        (section, row.get("group"), metric_label(row))
-        for section, table in rows.items()
-        for row in table
+        (section, row.get("group"), metric_label(row, details))
+        for section, (rows, details) in tables.items()
+        for row in rows
         if row.get("effect") == "harmed"
     }
     told = [entry for entry in family if entry["significant"] and _is_plain(entry)]
@@ -269,10 +271,13 @@ def _is_plain(entry: Mapping[str, Any]) -> bool:
     return bool(entry["effect"] and entry["subject"] and entry["against"])
 
 
-def metric_label(row: Mapping[str, Any]) -> str:
-    """The label of a row's metric; empty where it is not one of the table."""
-    metric = METRICS.get(str(row.get("metric")))
-    return "" if metric is None else metric.label
+def metric_label(row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """The label of a row's metric, as its result (with these details) calls it; empty for one not of the table."""
+    name = str(row.get("metric"))
+    if name not in METRICS:
+        return ""
+    labels = details.get("labels", {name: details.get("label")})
+    return str(labels.get(name) or METRICS[name].label)
 
 
 def _of(count: int, total: int, noun: str) -> str:

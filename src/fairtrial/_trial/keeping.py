@@ -44,7 +44,8 @@ def identity_of(
 
 def _groups(audit: Audit) -> list[Any]:
     """What the groups are: those of a publication are others than the owner's."""
-    return [audit.groups, audit.roles.joined, audit.bins]
+    roles = audit.roles
+    return [audit.groups, roles.merge, roles.joined, audit.bins, roles.words, roles.rate]
 
 
 def mentioned(said: Sequence[Any], columns: Sequence[str]) -> list[str]:

@@ -130,6 +130,9 @@ def _need(spec: Spec, audit: Audit, *roles: str) -> None:
             if role == "decision":
                 cure = Words("name its column with {} (or a score with {})", column, cut)
             faults.add(("preset",), Fault("", f"{spec.preset!r} needs the {role}", cure=cure))
+        elif role == "decision" and audit.decision_is_real:
+            required = f"{spec.preset!r} asks about a yes or no, but {audit.decision!r} is a number"
+            faults.add(("preset",), Fault("", required, cure="use the preset 'general'"))
     faults.raise_any()
 
 
@@ -141,6 +144,8 @@ def _general(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     """What any file can tell: rates by group, errors where the outcome is known, and which groups differ."""
     if not audit.has("decision"):
         return _undecided(spec, audit)
+    if audit.decision_is_real:
+        return _amounts(audit), []
     complete_outcome = audit.has("outcome") and not audit.outcome_is_real and selective_labels(audit) is None
     metrics = ["selection_rate", *(["fpr", "fnr"] if complete_outcome else [])]
     metrics += ["mean_score"] if audit.has("score") else []
@@ -151,6 +156,15 @@ def _general(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
         ("flag", {"metric": "selection_rate", "depth": depth}),
     ]
     return questions, []
+
+
+def _amounts(audit: Audit) -> Questions:
+    """Of a decision that is a number, such as pay: means, medians and tails."""
+    return [
+        ("measure", {"metric": ["mean_decision"], "title": f"What is the mean {audit.decision}?"}),
+        ("tabulate", {"table": "pay", "title": "How do means, medians and the top tenth compare?"}),
+        ("flag", {"metric": "mean_decision", "depth": 1 if audit.define else _depth(audit)}),
+    ]
 
 
 def _undecided(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
@@ -174,7 +188,7 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     by = known_groups(audit, _depth(audit))
     rates = {"metric": ["selection_rate"], "by": by, "minimum": smallest}
     questions: Questions = [
-        ("measure", {**rates, "title": "What are the selection rates?"}),
+        ("measure", {**rates, "title": _rates_title(audit, "What are the selection rates?")}),
         ("flag", {"metric": "selection_rate", "by": by, "minimum": smallest}),
         *_four_fifths(audit, {"by": by, "minimum": smallest}),
     ]
@@ -186,6 +200,11 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     return [*questions, *employment_tables(spec.employment, by)], notes
 
 
+def _rates_title(audit: Audit, usual: str, by: str = "") -> str:
+    """The field's title of its rates, or that of a decision that the file calls otherwise."""
+    return f"What is the {audit.roles.rate}{by}?" if audit.roles.rate else usual
+
+
 def _four_fifths(audit: Audit, asked: Mapping[str, Any]) -> Questions:
     """The field's own tolerance, on the rate of the favourable decision."""
     metric: Any = "selection_rate"
@@ -193,7 +212,7 @@ def _four_fifths(audit: Audit, asked: Mapping[str, Any]) -> Questions:
         metric = {
             "name": "favourable_rate",
             "value": "role.not_decision",
-            "label": "rate of the favourable decision",
+            "label": audit.roles.good_rate,
         }
     others = "the reference group" if "target" in asked else "everyone else"
     title = f"Is every group within four fifths of {others}?"
@@ -234,7 +253,8 @@ def _credit(spec: Spec, audit: Audit, name: str, settings: Lending) -> tuple[Que
         asked: dict[str, Any] = {"metric": metrics, "by": [attribute]}
         if attribute in references:
             asked["target"] = {attribute: references[attribute]}
-        questions.append(("measure", {**asked, "title": f"What are the approval rates by {attribute}?"}))
+        title = _rates_title(audit, f"What are the approval rates by {attribute}?", f" by {attribute}")
+        questions.append(("measure", {**asked, "title": title}))
     questions.append(("flag", {"metric": "selection_rate", "depth": _depth(audit)}))
     for attribute in audit.groups:
         target = {"target": {attribute: references[attribute]}} if attribute in references else {}

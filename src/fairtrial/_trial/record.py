@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.counting import probable_rows
-from fairtrial._audit.expressions import missing_counts
 from fairtrial._errors import GateClosed, check_choice
 from fairtrial._inference.multiplicity import Dependence
 from fairtrial._method.declaration import find_method, read_result
@@ -317,7 +316,7 @@ _CHUNK = 1 << 20
 def data_facts(spec: Spec, audit: Audit, in_memory: bool) -> dict[str, Any]:
     """Source, digests, sizes, roles, people per group and missing values."""
     missing, total = count_missing(audit)
-    roles = ("outcome", "decision", "score", "threshold", "weight", "unit", "pair")
+    roles = ("outcome", "decision", "score", "threshold", "weight", "unit", "pair", "count", "total")
     return {
         "source": "in memory" if in_memory else spec.data.name,
         "sha256": None if in_memory or spec.data.engine == "spark" else source_digest(spec),
@@ -347,10 +346,9 @@ def group_sizes(audit: Audit, attribute: str) -> list[dict[str, Any]]:
 
 def count_missing(audit: Audit) -> tuple[list[dict[str, Any]], int]:
     """Missing values of every column the audit uses, and the number of rows."""
-    names = [getattr(audit, name) for name in ("outcome", "decision", "score", "weight", "unit", "pair")]
-    used = list(dict.fromkeys([*[name for name in names if name], *audit.roles.declared]))
-    counts, total = missing_counts(audit.source, used)
-    return [{"column": name, "missing": counts[name]} for name in used], total
+    used = audit.roles.declared
+    counts = audit.count_missing(used)
+    return [{"column": name, "missing": counts[name]} for name in used], audit.count_rows()
 
 
 def source_digest(spec: Spec) -> str:

@@ -19,6 +19,7 @@ from fairtrial._audit.engine import UNREADABLE
 from fairtrial._audit.files import Files
 from fairtrial._errors import FairtrialError, Fault, InputError, MissingExtra
 from fairtrial._labels import canonical, is_missing
+from fairtrial._trial.spec.cards import cards
 from fairtrial._trial.spec.guess import Guess, guess, make_answerable
 from fairtrial._trial.spec.name_words import good_for_a_person, positive_label
 from fairtrial._trial.spec.profile import Profile, first_rows, profile_file
@@ -80,6 +81,7 @@ def looked_at(place: Path, folder: Path | None = None, unpacked: int = 0) -> dic
         "rows": count,
         "first_rows": [[_shown(row.get(name)) for name in names] for row in rows],
         "proposal": {**asdict(found), "groups": _columns_compared(found)},
+        "cards": [asdict(card) for card in cards(found, profiles)],
     }
 
 

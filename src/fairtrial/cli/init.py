@@ -18,11 +18,11 @@ from fairtrial._audit.schema import column_fault
 from fairtrial._errors import Fault, Faults, InputError, Set, Words, check_choice
 from fairtrial._method.known_outcomes import selective_labels
 from fairtrial._results.output import check_output_file
+from fairtrial._trial.spec.attributes import comparable, speaks_for_a_group
 from fairtrial._trial.spec.compose import PRESET_WORDS, compose
 from fairtrial._trial.spec.guess import (
     Guess,
     binary_columns,
-    comparable,
     compare_by,
     compared_columns,
     guess,
@@ -31,15 +31,10 @@ from fairtrial._trial.spec.guess import (
     numbers,
     settle,
     settle_favourable,
-    speaks_for_a_group,
     speaks_for_a_role,
 )
-from fairtrial._trial.spec.profile import (
-    MAX_CATEGORIES,
-    Profile,
-    families,
-    profile_file,
-)
+from fairtrial._trial.spec.one_hot import families
+from fairtrial._trial.spec.profile import MAX_CATEGORIES, Profile, profile_file
 from fairtrial._trial.spec.tables import PRESETS
 from fairtrial._work.whole_files import write_whole
 from fairtrial.cli.declared_options import completing

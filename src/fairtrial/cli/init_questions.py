@@ -8,11 +8,11 @@ import typer
 
 from fairtrial._errors import Fault, InputError, did_you_mean
 from fairtrial._trial.spec import name_words as words
+from fairtrial._trial.spec.attributes import comparable
 from fairtrial._trial.spec.compose import PRESET_WORDS
 from fairtrial._trial.spec.guess import (
     Guess,
     answerable_presets,
-    comparable,
     compare_by,
     compared_columns,
     find_features,
@@ -21,7 +21,8 @@ from fairtrial._trial.spec.guess import (
     settle_favourable,
 )
 from fairtrial._trial.spec.name_words import positive_label
-from fairtrial._trial.spec.profile import Profile, families
+from fairtrial._trial.spec.one_hot import families
+from fairtrial._trial.spec.profile import Profile
 from fairtrial._trial.spec.speech import value_text
 from fairtrial._trial.spec.tables import PRESETS
 
@@ -230,18 +231,6 @@ def _tell_comparable(found: Guess, profiles: Sequence[Profile]) -> None:
 
 
 # -- Signs that a row of a file is not one person of its own, or that its first line does not name the columns.
-COUNTS = ("=freq", "=frequency", "=count", "=counts", "n")
-WEIGHTS = (
-    "=weight",
-    "=weights",
-    "=wt",
-    "=fnlwgt",
-    "sample_weight",
-    "sampling_weight",
-    "survey_weight",
-    "=pweight",
-)
-PEOPLE = ("id", "=caseid", "=subject", "=person", "=patient", "=participant", "=respondent")
 FEW_ROWS = 20  # of one person; an identifier that more rows share names a place rather than people
 
 
@@ -254,15 +243,19 @@ def not_one_person(found: Guess, profiles: Sequence[Profile]) -> list[str]:
 def _signs(profile: Profile) -> Iterator[str]:
     name, shown = profile.name, repr(profile.name)
     several = profile.numeric and profile.high > 1
-    if several and words.rank(name, COUNTS) is not None and all(label.isdigit() for label in profile.labels):
+    if (
+        several
+        and words.role_rank(name, "count") is not None
+        and all(label.isdigit() for label in profile.labels)
+    ):
         yield (
             f"{shown} may say how many people a row stands for, and each row is taken as one person. If it does, "
             f"write a row for each (pandas: frame.loc[frame.index.repeat(frame[{shown}])])."
         )
-    elif several and words.rank(name, WEIGHTS) is not None and not profile.category:
+    elif several and words.role_rank(name, "weight") is not None and not profile.category:
         line = f"weight = {value_text(name)}"
         yield f"{shown} may be a survey weight, and people count alike. If it is, add {line} under [data]."
-    elif words.rank(name, PEOPLE) is not None and _repeats(profile):
+    elif words.role_rank(name, "person") is not None and _repeats(profile):
         yield (
             f"{shown} has {len(profile.labels):,} values in {profile.rows - profile.missing:,} rows looked at. If it "
             f"names people, add unit = {value_text(name)} under [data]: rows of one person are not independent."

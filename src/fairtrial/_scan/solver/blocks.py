@@ -22,6 +22,7 @@ from fairtrial._scan.solver.scan_table import (
     ScanTable,
     as_codes,
     empty_codes,
+    middle_ranks,
     totals,
 )
 
@@ -62,7 +63,7 @@ class ScannedCells:
         codes, arity = table.x_codes[table.cell_x[scanned]], table.arity
         smooth = None
         if table.on_score:
-            rank = _ranks(table)[scanned]
+            rank = middle_ranks(table)[scanned]
             smooth = _spline(rank)
             bands = np.minimum((rank * SCORE_BANDS).astype(np.int64), SCORE_BANDS - 1)
             codes, arity = np.column_stack([codes, bands]), np.append(arity, SCORE_BANDS)
@@ -298,16 +299,6 @@ def _indicators(index: IntArray | Codes, size: int) -> Any:
 
     rows = len(index)
     return csr_matrix((np.ones(rows), index, np.arange(rows + 1)), shape=(rows, size))
-
-
-def _ranks(table: ScanTable) -> FloatArray:
-    """The middle rank of every cell's score among all scanned people, from 0 to 1."""
-    people = table.per_cell(table.atom_total) * table.cell_scanned
-    _, index = np.unique(table.cell_condition, return_inverse=True)
-    index = index.reshape(-1)
-    having = totals(index, people, int(index.max()) + 1)
-    below = np.cumsum(having) - 0.5 * having
-    return np.asarray((below / max(having.sum(), 1.0))[index], dtype=np.float64)
 
 
 def _spline(rank: FloatArray) -> FloatArray:

@@ -260,6 +260,34 @@ def _halves(home: IntArray, places: list[IntArray], people: FloatArray, least: i
     return part
 
 
+def neighbours_apart(table: ScanTable) -> float:
+    """How far a score that class and event follow moves the whole class's sum, where strata take neighbours as alike.
+
+    Within a stratum the score still tells class and event apart. Per person that adds the variance of the score there
+    times what one unit of it changes in class and in event; of that and of the sum's own spread the slopes are taken
+    as one per standard deviation of the score's normal ranks and both shares as a half: √n/4 of the mean variance.
+    """
+    from scipy.special import ndtri
+
+    people = table.per_cell(table.atom_total) * table.cell_scanned
+    place = ndtri(np.clip(middle_ranks(table), 1e-9, 1.0 - 1e-9))
+    strata = int(table.cell_stratum.max()) + 1
+    size = np.maximum(totals(table.cell_stratum, people, strata), 1.0)
+    mean = totals(table.cell_stratum, people * place, strata) / size
+    away = float((people * (place - mean[table.cell_stratum]) ** 2).sum())
+    return 0.25 * away / float(np.sqrt(max(people.sum(), 1.0)))
+
+
+def middle_ranks(table: ScanTable) -> FloatArray:
+    """The middle rank of every cell's score among all scanned people, from 0 to 1."""
+    people = table.per_cell(table.atom_total) * table.cell_scanned
+    _, index = np.unique(table.cell_condition, return_inverse=True)
+    index = index.reshape(-1)
+    having = totals(index, people, int(index.max()) + 1)
+    below = np.cumsum(having) - 0.5 * having
+    return np.asarray((below / max(having.sum(), 1.0))[index], dtype=np.float64)
+
+
 def moments(table: ScanTable, protected: FloatArray) -> CellMoments:
     """Sums per cell for draws of A: `protected[d, a]` people of atom a are in the class in draw d."""
     classes = {"comparison": table.atom_total - protected, "protected": protected}

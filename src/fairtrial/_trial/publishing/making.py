@@ -180,8 +180,19 @@ def joined_audit(
     return audit.with_roles(
         groups=tuple(groups),
         joined={name: dict(stands_for) for name, stands_for in labels.items()},
+        words={name: _joined_words(told, labels.get(name, {})) for name, told in audit.roles.words.items()},
         bins={**audit.bins, **{name: list(cut) for name, cut in edges.items()}},
     )
+
+
+def _joined_words(told: Mapping[str, str], stands_for: Mapping[str, str]) -> dict[str, str]:
+    """The file's words for labels that are joined: those of all that were, where each has some."""
+    words = {label: text for label, text in told.items() if label not in stands_for}
+    for name in dict.fromkeys(stands_for.values()):
+        members = [label for label, published in stands_for.items() if published == name]
+        if all(label in told for label in members):
+            words[name] = joined_label([told[label] for label in members])
+    return words
 
 
 def joined_label(members: Sequence[str]) -> str:

@@ -62,7 +62,14 @@ class PublishingPlan:
     def translated(self, spec: Spec) -> Spec:
         """The spec with its sections in terms of the published groups; those that cannot be asked are left out."""
         kept = [self._translated(section) for section in spec.sections]
-        return replace(spec, sections=tuple(section for section in kept if section is not None))
+        sections = tuple(section for section in kept if section is not None)
+        return replace(spec, sections=sections, content=self._translated_words(spec.content))
+
+    def _translated_words(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """The content with words for published groups alone."""
+        words = content.get("words", {})
+        told = {name: dict(said) for name, said in self.audit.roles.words.items() if name not in self.gone}
+        return {**content, "words": {**words, "groups": told}} if "groups" in words else dict(content)
 
     def _translated(self, section: Section) -> Section | None:
         arguments = dict(section.arguments)

@@ -24,6 +24,8 @@ def case_roles(audit: Audit, sections: Sequence[Section]) -> tuple[str, ...]:
     present = [name for name in CASES if audit.has(name)]
     if "outcome" in present and audit.outcome_is_real:
         present.remove("outcome")
+    if "decision" in present and audit.decision_is_real:
+        present.remove("decision")
     asked: set[str] = set()
     for section in sections:
         metrics = metrics_of(section)

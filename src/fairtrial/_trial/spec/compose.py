@@ -53,6 +53,8 @@ def compose(guess: Guess, source: str, title: str) -> str:
         f"source = {value_text(source)}",
         *_roles(guess),
         "",
+        *_words(guess),
+        "",
         *_definitions(guess),
         "[run]",
         "seed = 0",
@@ -95,6 +97,24 @@ def _roles(guess: Guess) -> list[str]:
         ),
         "# " + _line("features", guess.features or ["…"], "needed by explain, improve and scan"),
         _line("missing", guess.missing, rule),
+    ]
+
+
+def _words(guess: Guess) -> list[str]:
+    """What people, decisions and codes are called in sentences."""
+    asked = {
+        "people": ("applicants", "what the people are called"),
+        "decision": ("were …", "what the decision means, said of people"),
+        "outcome": ("…", "what the outcome means, said of people"),
+    }
+    lines = [
+        "[words]                      # how the report says it; without these it takes the file's labels"
+    ]
+    lines += [_line(key, value, asked.get(key, ("", "check it"))[1]) for key, value in guess.words.items()]
+    return lines + [
+        f"# {key} = {value_text(text)}".ljust(28) + f" # {remark}"
+        for key, (text, remark) in asked.items()
+        if key not in guess.words and (key == "people" or getattr(guess, key) is not None)
     ]
 
 

@@ -6,11 +6,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairtrial._trial.spec import name_words as words
+from fairtrial._trial.spec.attributes import (
+    columns_inside,
+    left_out_of,
+    named_attributes,
+)
 from fairtrial._trial.spec.name_words import good_for_a_person, meaning_yes, positive_label, readable
-from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Family, Profile, families
+from fairtrial._trial.spec.one_hot import Family, families
+from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Profile
 from fairtrial._trial.spec.tables import PRESETS
 
-MAX_GROUPS = 3
 MANY = 10  # more numbers than this are no labels
 PARTS = 4  # a number that people are compared by is cut into quarters
 NEEDS_OUTCOME = ("risk-score", "healthcare")
@@ -35,6 +40,7 @@ class Guess:
     positive: dict[str, str | list[str]] = field(default_factory=dict)
     missing: str = "error"
     favourable: int | str | None = None
+    words: dict[str, object] = field(default_factory=dict)  # the keys of [words]
     remarks: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -43,7 +49,7 @@ def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
     """The most likely parts of the columns; what no name speaks for is left open."""
     grouped = families(profiles)
     found = Guess(preset=preset or _preset(profiles, grouped))
-    compare_by(found, _groups(profiles, grouped), profiles)
+    compare_by(found, named_attributes(profiles, grouped), profiles)
     _guess_roles(found, _spoken(profiles, grouped))
     if found.decision is None and found.score is None and found.outcome is None:
         left = binary_columns(profiles, compared_columns(found))
@@ -87,7 +93,7 @@ def make_answerable(found: Guess) -> None:
 
 def fitting_preset(found: Guess) -> str:
     """The guessed field where its questions can be asked; that of health asks about an outcome that is a need."""
-    needless = found.preset == "healthcare" and words.rank(str(found.outcome), words.NEED) is None
+    needless = found.preset == "healthcare" and words.role_rank(str(found.outcome), "need") is None
     return "general" if needless or found.preset not in answerable_presets(found) else found.preset
 
 
@@ -115,17 +121,9 @@ def compare_by(found: Guess, named: Sequence[str], profiles: Sequence[Profile]) 
             found.bins[name] = PARTS
 
 
-def comparable(profiles: Sequence[Profile]) -> list[str]:
-    """What people could be compared by."""
-    grouped = families(profiles)
-    inside = _inside(grouped)
-    columns = [profile.name for profile in profiles if profile.category and profile.name not in inside]
-    return columns + [family.name for family in grouped if family.category]
-
-
 def binary_columns(profiles: Sequence[Profile], taken: Collection[str]) -> list[str]:
     """Columns that could hold a decision or an outcome."""
-    inside = _inside(families(profiles))
+    inside = columns_inside(families(profiles))
     return [p.name for p in profiles if p.binary and p.name not in inside and p.name not in taken]
 
 
@@ -134,14 +132,9 @@ def numbers(profiles: Sequence[Profile]) -> list[str]:
     return [p.name for p in profiles if p.numeric and not p.category and not p.identifier and p.low < p.high]
 
 
-def speaks_for_a_group(name: str) -> bool:
-    """Whether people may be compared by what the name says."""
-    return any(words.rank(name, listed) is not None for listed in (words.GROUPS, words.GROUPS_ELSE))
-
-
 def speaks_for_a_role(profile: Profile) -> bool:
     """Whether a column of several labels is named as a decision or an outcome is; a count of many values is neither."""
-    named = any(words.rank(profile.name, words.ROLES[role]) is not None for role in ("decision", "outcome"))
+    named = any(words.role_rank(profile.name, role) is not None for role in ("decision", "outcome"))
     most = MANY if profile.numeric else MAX_CATEGORIES
     return named and 2 < len(profile.labels) <= most
 
@@ -230,109 +223,23 @@ def _is_feature(profile: Profile) -> bool:
 
 def _preset(profiles: Sequence[Profile], grouped: Sequence[Family]) -> str:
     """The field that most names speak for; none where none speaks."""
-    inside = _inside(grouped)
+    inside = columns_inside(grouped)
     names = [*(p.name for p in profiles if p.name not in inside), *(family.name for family in grouped)]
     votes = {
-        field: sum(words.rank(name, listed) is not None for name in names)
-        for field, listed in words.FIELDS.items()
+        field: sum(words.rank(name, listed) is not None for name in names) for field, listed in words.fields()
     }
     best = max(votes, key=lambda name: votes[name])
     return best if votes[best] else "general"
 
 
-def _groups(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[str]:
-    """The attributes whose names speak; not those that join others, such as race-sex."""
-    single = _single(profiles, grouped)
-    by_name = {profile.name: profile for profile in profiles}
-    named: list[str] = []
-    for name in [*_ranked(single, words.GROUPS), *_held(single, by_name)]:
-        named += [] if any(_says_the_same(by_name, name, other) for other in named) else [name]
-    named = named[:MAX_GROUPS]
-    return named + _labels(single, named, profiles) or _ranked(single, words.GROUPS_ELSE)[:1]
-
-
-def _held(names: Sequence[str], by_name: Mapping[str, Profile]) -> list[str]:
-    """Columns whose labels are groups of people though their names do not say so."""
-    held = {name: words.held_by(by_name[name].labels) for name in names if name in by_name}
-    lacking = _not_held(_ranked(names, words.GROUPS))
-    return [name for name, of in held.items() if of in lacking]
-
-
-def _says_the_same(by_name: Mapping[str, Profile], name: str, other: str) -> bool:
-    """Whether one column is the other in a code, as SexCode is Sex; by the counts, as elsewhere."""
-    one, two = by_name.get(name), by_name.get(other)
-    if one is None or two is None or words.rank(name, words.GROUPS) != words.rank(other, words.GROUPS):
-        return False
-    return sorted(one.counts) == sorted(two.counts)
-
-
 def left_out(found: Guess, profiles: Sequence[Profile]) -> list[str]:
     """What is not compared although its name says that people may be compared by it."""
-    single = _single(profiles, families(profiles))
-    taken = {*found.attributes, *_role_columns(found)}
-    several = {profile.name for profile in profiles if profile.category and not profile.binary}
-    labels = [name for name in single if name in several and words.label_of(name) is not None]
-    listed = dict.fromkeys([*_ranked(single, words.GROUPS), *labels])
-    by_name = {profile.name: profile for profile in profiles}
-    said = [name for name in listed if any(_says_the_same(by_name, name, other) for other in taken)]
-    return [name for name in listed if name not in taken and name not in said]
-
-
-def _single(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[str]:
-    known = {words.spoken(name) for name in (*(p.name for p in profiles), *(f.name for f in grouped))}
-    return [name for name in comparable(profiles) if not _joins(name, known)]
-
-
-def _ranked(names: Sequence[str], listed: Sequence[str]) -> list[str]:
-    ranked = [(place, name) for name in names if (place := words.rank(name, listed)) is not None]
-    return [name for _, name in sorted(ranked)]
-
-
-def _labels(names: Sequence[str], named: Sequence[str], profiles: Sequence[Profile]) -> list[str]:
-    """Columns of two values that say who is in one group of an attribute that no column of its own holds.
-
-    Of two that say the same of everybody, as male and female do, the rarer's is taken; by the counts, as elsewhere.
-    """
-    labels = {name for name in names if words.label_of(name) in _not_held(named)}
-    found: list[Profile] = []
-    for profile in sorted((p for p in profiles if p.binary and p.name in labels), key=_said_yes):
-        found += [] if _mirrored(profile, found) else [profile]
-    return [profile.name for profile in profiles if profile in found]
-
-
-_HELD_BY = {"sex": ("sex", "gender"), "race": ("race", "ethnic"), "ethnic": ("ethnic",)}
-
-
-def _not_held(named: Sequence[str]) -> list[str]:
-    """The attributes that no column of their own holds."""
-    return [of for of, held in _HELD_BY.items() if all(words.rank(name, held) is None for name in named)]
-
-
-def _mirrored(profile: Profile, others: Sequence[Profile]) -> bool:
-    """Whether one of the others is 0 wherever it is 1, and 1 wherever it is 0."""
-    alike = [other for other in others if words.label_of(other.name) == words.label_of(profile.name)]
-    lacking = profile.rows - _said_yes(profile)
-    return not profile.missing and any(_said_yes(other) == lacking for other in alike)
-
-
-def _said_yes(profile: Profile) -> int:
-    counts = dict(zip(profile.labels, profile.counts, strict=True))
-    return counts.get(positive_label(profile) or "", 0)
-
-
-def _joins(name: str, known: Collection[str]) -> bool:
-    """Whether a name is made of other columns' names."""
-    parts = words.parts(name)
-    return len(parts) > 1 and all(part in known for part in parts)
-
-
-def _inside(grouped: Sequence[Family]) -> set[str]:
-    return {column for family in grouped for column in family.columns.values()}
+    return left_out_of([*found.attributes, *_role_columns(found)], profiles)
 
 
 def _spoken(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[tuple[str, Profile]]:
     """Columns with the names that speak for them: of an attribute written as several, the column that means yes."""
-    inside = _inside(grouped)
+    inside = columns_inside(grouped)
     meant = {column: family.name for family in grouped if (column := _meaning_yes(family))}
     return [
         (meant.get(profile.name, profile.name), profile)
@@ -348,7 +255,7 @@ def _meaning_yes(family: Family) -> str | None:
 
 
 def _best(named: Sequence[tuple[str, Profile]], part: str) -> str | None:
-    listed = words.ROLES[part]
+    listed = words.words_for("roles", part)
     ranked = [
         (place, not readable(profile), name.lower() != listed[place].lstrip("="), index, profile.name)
         for index, (name, profile) in enumerate(named)

@@ -24,6 +24,7 @@ from fairtrial._trial.spec.tables import (
     Lending,
     Report,
     Run,
+    Wording,
     data_keys,
     keys_of,
 )
@@ -46,6 +47,7 @@ class Spec:
     data: Data
     report: Report
     run: Run
+    words: Wording
     employment: Employment
     lending: Lending
     insurance: Lending
@@ -152,6 +154,8 @@ def _check(content: dict[str, Any], text: str, name: str, folder: File, rows_at_
     names = _read_names(content, data, faults)
     report = Report(**_own_table(content, "report", Report, faults))
     run = Run(**_own_table(content, "run", Run, faults))
+    words = Wording(**_own_table(content, "words", Wording, faults))
+    _check_words(words, faults)
     employment = Employment(**_own_table(content, "employment", Employment, faults))
     lending = Lending(**_own_table(content, "lending", Lending, faults))
     insurance = Lending(**_own_table(content, "insurance", Lending, faults))
@@ -164,14 +168,29 @@ def _check(content: dict[str, Any], text: str, name: str, folder: File, rows_at_
     faults.raise_any()
     return Spec(
         name=name, folder=folder, preset=content.get("preset"), data=data, report=report, run=run,
-        employment=employment, lending=lending, insurance=insurance, bias=bias, names=names, sections=tuple(sections),
-        content=content, text=text, lines=lines,
+        words=words, employment=employment, lending=lending, insurance=insurance, bias=bias, names=names,
+        sections=tuple(sections), content=content, text=text, lines=lines,
     )  # fmt: skip
 
 
 def _own_table(content: Mapping[str, Any], name: str, table: type, faults: SpecFaults) -> dict[str, Any]:
     """The keys of one of the file's own tables."""
     return read_table((name,), content.get(name, {}), keys_of(table), faults)
+
+
+def _check_words(words: Wording, faults: SpecFaults) -> None:
+    """Each attribute has a text, or one for each label, and no two groups share one."""
+    seen: set[str] = set()
+    for name, told in (words.groups or {}).items():
+        texts = told if isinstance(told, Mapping) else {"": told}
+        for label, text in texts.items():
+            place = ("words", "groups", name, *([label] if label else []))
+            if not isinstance(text, str) or not text.strip():
+                faults.add(place, Fault("", 'must be a text, or a table { label = "words" }', got=text))
+            elif text in seen:
+                text = f"calls two groups {text!r}"
+                faults.add(place, Fault("", text, cure="give every group words of its own"))
+            seen.add(str(text))
 
 
 def _check_top(content: Mapping[str, Any], faults: SpecFaults) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from fairtrial._errors import Fault, Faults, InputError, Set, Words, did_you_mea
 from fairtrial._method.declaration import find_method
 from fairtrial._metrics.groups import find_target
 from fairtrial._metrics.table import find_criterion, find_metrics, joined_metrics
+from fairtrial._metrics.values import role
 from fairtrial._options import Argument
 from fairtrial._trial.spec.key_lines import SpecFaults
 from fairtrial._trial.spec.load import Spec
@@ -28,6 +30,7 @@ from fairtrial._trial.spec.tables import (
     is_target,
     role_keys,
 )
+from fairtrial._trial.words import FileWords
 
 
 def open_audit(spec: Spec, data: object = None) -> Audit:
@@ -45,12 +48,52 @@ def open_audit(spec: Spec, data: object = None) -> Audit:
             arguments["threshold"] = above_median(Audit(rows, **{**arguments, "threshold": None}))
         audit = Audit(rows, **arguments).with_roles(names_attributes=True)
         audit.check()
+        audit = _in_words(audit, spec, faults)
     except InputError as error:
         for fault in error.faults:
             faults.add(_place(fault, spec), fault)
         faults.raise_any()
         raise
     return audit
+
+
+def _in_words(audit: Audit, spec: Spec, faults: SpecFaults) -> Audit:
+    """The audit that calls its groups and the rate of its decision as the file's [words] do."""
+    words = FileWords.of(spec.content)
+    told: dict[str, dict[str, str]] = {}
+    for name, given in words.groups.items():
+        place = ("words", "groups", name)
+        levels = _levels(audit, name, faults.add, place)
+        if levels is None:
+            continue
+        told[name] = {label: text for label in levels if (text := words.said(name, label))}
+        for label in given if isinstance(given, Mapping) else ():
+            if label not in levels:
+                hint = f" Levels: {', '.join(map(repr, levels[:20]))}.{did_you_mean(label, levels)}"
+                faults.add((*place, label), Fault("", f"{label!r} is not in the data", hint=hint))
+        if not isinstance(given, Mapping) and not told[name]:
+            cure = 'Name each label: { label = "words" }'
+            faults.add(place, Fault("", "needs a column of yes and no, or of 1 and 0", cure=cure))
+        taken = set(told[name].values()) & set(levels) - set(told[name])
+        if taken:
+            text = f"calls a group {min(taken)!r}, which is another label of the column"
+            faults.add(place, Fault("", text, cure="choose other words"))
+    faults.raise_any()
+    good = words.good_rate or audit.roles.good_rate
+    return audit.with_roles(words=told, rate=words.rate, good_rate=good)
+
+
+def _levels(
+    audit: Audit, name: str, add: Callable[[tuple[str, ...], Fault], None], place: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """The labels of an attribute that the file has words for; None where there is no such attribute."""
+    try:
+        audit.check_column("words", "groups", name)
+        return audit.levels(name)
+    except InputError as error:
+        for fault in error.faults:
+            add(place, fault)
+        return None
 
 
 def _employment_defaults(arguments: dict[str, Any]) -> None:
@@ -182,6 +225,8 @@ def _check_metrics(
             for need in sorted(metric.needs - made):
                 if not audit.has(need):
                     faults.add(_lacks(metric.name, need, argument.name))
+            if "decision" in metric.needs - made and role.amount != metric.value and audit.decision_is_real:
+                faults.add(_is_amount(audit, metric.name, argument.name))
             for column in metric.columns:
                 audit.check_column(method, argument.name, column)
     faults.raise_any()
@@ -197,6 +242,14 @@ def _lacks(metric: str, need: str, argument: str) -> Fault:
             Set("threshold", of="Audit"),
         )
     return Fault(argument, f"needs the {need}", cure=cure, subject=repr(metric))
+
+
+def _is_amount(audit: Audit, metric: str, argument: str) -> Fault:
+    """The fault of a metric of decisions that are 0 or 1, where a number was decided."""
+    cure = Words("ask for {} or the table 'pay'", Set(argument, "mean_decision"))
+    return Fault(
+        argument, f"is about a yes or no, but {audit.decision!r} is a number", cure=cure, subject=repr(metric)
+    )
 
 
 def _check_columns(audit: Audit, method: str, argument: Argument, value: Any) -> None:

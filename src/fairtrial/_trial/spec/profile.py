@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import gzip
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
 from typing import Any
+
+import numpy as np
 
 from fairtrial._audit.engine import UNREADABLE
 from fairtrial._audit.files import Files
@@ -34,6 +35,10 @@ class Profile:
     numeric: bool
     low: float = 0.0
     high: float = 0.0
+    whole: bool = False  # whether all its numbers are
+    codes: Any = field(
+        default=None, compare=False, repr=False
+    )  # of each row its label's place, -1 where missing
 
     @property
     def binary(self) -> bool:
@@ -50,8 +55,9 @@ class Profile:
 
     @property
     def identifier(self) -> bool:
-        """A different text or whole number in nearly every row."""
-        return len(self.labels) > 0.9 * max(1, self.rows - self.missing) and self.rows > 20
+        """A different text or whole number in nearly every row; an amount is none."""
+        different = len(self.labels) > 0.9 * max(1, self.rows - self.missing) and self.rows > 20
+        return different and (self.whole or not self.numeric)
 
 
 def profile_file(path: str) -> list[Profile]:
@@ -122,21 +128,24 @@ def _drawn_batches(path: str, most: int = READ) -> Iterator[dict[str, Any]]:
 
 def _profile(name: str, values: Iterable[Any]) -> Profile:
     listed = list(values)
-    present = [canonical(value) for value in listed if not is_missing(value)]
-    counts = Counter(present)
+    texts = [None if is_missing(value) else canonical(value) for value in listed]
+    counts = Counter(text for text in texts if text is not None)
     labels = sorted(counts)
     numbers = [_number(label) for label in labels]
     numeric = bool(labels) and all(number is not None for number in numbers)
     known = [number for number in numbers if number is not None] if numeric else [0.0]
+    place = {label: index for index, label in enumerate(labels)}
     return Profile(
         name=name,
         labels=tuple(labels),
         counts=tuple(counts[label] for label in labels),
-        missing=len(listed) - len(present),
+        missing=len(listed) - counts.total(),
         rows=len(listed),
         numeric=numeric,
         low=min(known),
         high=max(known),
+        whole=numeric and all(number == int(number) for number in known),
+        codes=np.array([-1 if text is None else place[text] for text in texts], dtype=np.int16),
     )
 
 
@@ -148,67 +157,3 @@ def _number(label: str) -> float | None:
     except ValueError:
         return None
     return number if abs(number) < float("inf") else None
-
-
-# -- Columns of 0 and 1 that are one attribute: Race_Black, Race_White, …, of which one is 1 in each row.
-_ZERO_ONE = {"0", "1", "true", "false"}
-_YES = {"1", "true"}
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """An attribute and the column of each of its labels."""
-
-    name: str
-    columns: dict[str, str]
-    counts: dict[str, int]
-
-    @property
-    def category(self) -> bool:
-        """Few enough labels to compare people by."""
-        return len(self.columns) <= MAX_CATEGORIES
-
-    def definitions(self) -> dict[str, dict[str, int]]:
-        """The groups as an audit defines them; of two labels the rarer says all."""
-        labels = [label for label in self.columns if self.counts[label]]
-        if len(self.columns) == 2:
-            labels = [min(labels, key=lambda label: self.counts[label])]
-        return {f"{self.name}: {label}": {self.columns[label]: 1} for label in labels}
-
-
-def families(profiles: Sequence[Profile]) -> list[Family]:
-    """The attributes of a file that are written as columns of 0 and 1.
-
-    Names are cut at their first mark, and where those columns are not one attribute, at their last. That each row has
-    just one 1 is judged by the counts: together there are as many as rows.
-    """
-    found: list[Family] = []
-    usable = [profile for profile in profiles if _zero_one(profile)]
-    for place in (0, -1):
-        used = {column for family in found for column in family.columns.values()}
-        found += _cut_at([profile for profile in usable if profile.name not in used], place)
-    return found
-
-
-def _cut_at(profiles: Sequence[Profile], place: int) -> Iterator[Family]:
-    named: dict[str, list[tuple[str, Profile]]] = {}
-    for profile in profiles:
-        cuts = list(re.finditer(r"[_=:.]|(?<=[a-z])(?=[A-Z])", profile.name))
-        name, label = (
-            (profile.name[: cuts[place].start()], profile.name[cuts[place].end() :]) if cuts else ("", "")
-        )
-        if name and label:
-            named.setdefault(name, []).append((label, profile))
-    for name, members in named.items():
-        counts = {label: _ones(profile) for label, profile in members}
-        if len(members) > 1 and sum(counts.values()) == members[0][1].rows:
-            yield Family(name, {label: profile.name for label, profile in members}, counts)
-
-
-def _zero_one(profile: Profile) -> bool:
-    return bool(profile.labels) and set(profile.labels) <= _ZERO_ONE and not profile.missing
-
-
-def _ones(profile: Profile) -> int:
-    counted = zip(profile.labels, profile.counts, strict=True)
-    return sum(count for label, count in counted if label in _YES)

@@ -72,6 +72,23 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """What sentences call the people, what was decided of them, and the codes of their groups."""
+
+    people: Annotated[str, Option("What the people are called, in the plural: applicants.")] = "people"
+    decision: Annotated[str | None, Option("What decision 1 means, said of people: were denied.")] = None
+    not_decision: Annotated[str | None, Option("What decision 0 means: were approved.")] = None
+    outcome: Annotated[str | None, Option("What outcome 1 means, said of people: defaulted.")] = None
+    not_outcome: Annotated[str | None, Option("What outcome 0 means: repaid.")] = None
+    score: Annotated[str | None, Option("What the score is: estimated risk of default.")] = None
+    rate: Annotated[str | None, Option("What the share of decision 1 is called: denial rate.")] = None
+    groups: Annotated[
+        Mapping[str, Any] | None,
+        Option('What labels mean: sex = { 1 = "men", 2 = "women" }; a text alone says what yes or 1 means.'),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
 class Employment:
     """Settings of the employment preset."""
 
@@ -154,6 +171,7 @@ class Data:
 TABLES: dict[str, Callable[..., Any]] = {
     "report": Report,
     "run": Run,
+    "words": Wording,
     "employment": Employment,
     "lending": Lending,
     "insurance": Lending,

@@ -93,8 +93,8 @@ def explain(
         each.
     model : {'logistic', 'tree', 'forest', 'boosting'} or SklearnClassifier or callable or None, default 'logistic'
         The system that is explained: in Python a fitted model or a function of the features, as it is; a
-        classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-
-        learn's; without one, a copy learned from the audited decisions or scores.
+        classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of
+        scikit-learn's; without one, a copy learned from the audited decisions or scores.
     features : str or list or dict or None, default None
         Columns the model sees, or players with their columns; default: the audit's features.
     allocation : {'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'} or dict or callable, default 'shapley'
