@@ -201,21 +201,22 @@ def test_a_tolerance_as_wide_as_the_rates_is_said_in_the_verdict() -> None:
 
 
 @pytest.mark.parametrize("preset", ["employment", "lending"])
-def test_no_preset_certifies_rates_by_points(preset: str) -> None:
+def test_no_preset_certifies_by_a_tolerance_that_nobody_chose(preset: str) -> None:
     """6 of 500 women and 15 of 500 men: an impact ratio of .40 is no case for a green word."""
     data = {"source": "x.csv", "decision": "d", "groups": ["sex"]}
     trial = ft.run({"preset": preset, "data": data}, data=hiring(6, 15))
     assert trial.verdict.code != "certified"
     for result in trial.results.values():
         assert result.verdict.code != "certified"
-    certificate = next(result for result in trial.results.values() if result.kind == "certify")
-    assert certificate.details["scale"] == "ratio"
-    assert certificate.details["tolerance"] == [0.8, 1.25]
+    assert "certify" not in {result.kind for result in trial.results.values()}
 
 
 def test_four_fifths_of_a_harmful_decision_are_those_of_the_other_one() -> None:
     data = {"source": "x.csv", "decision": "d", "groups": ["sex"], "favourable": 0}
-    trial = ft.run({"preset": "employment", "data": data}, data=hiring(100, 300))
+    good = {"value": "role.not_decision", "label": "rate of the favourable decision"}
+    own = {"metric": "favourable_rate", "scale": "ratio", "tolerance": 0.8}
+    spec = {"preset": "employment", "data": data, "metrics": {"favourable_rate": good}, "certify": own}
+    trial = ft.run(spec, data=hiring(100, 300))
     certificate = trial.results["certify"]
     assert {row["metric"] for row in certificate.estimates} == {"favourable_rate"}
     assert (
@@ -244,8 +245,7 @@ def test_sections_are_told_apart_by_what_they_ask() -> None:
     data = {"source": "x.csv", "decision": "d", "groups": ["sex", "race"]}
     page = build_page(ft.run({"preset": "lending", "data": data}, data=frame).to_dict())
     assert [section["short"] for section in page["sections"]] == [
-        "Rates by sex", "Rates by race", "Field table by sex", "Field table by race", "Certification by sex",
-        "Certification by race", "Flags",
+        "Rates by sex", "Rates by race", "Field table by sex", "Field table by race", "Flags",
     ]  # fmt: skip
     risk = {**data, "outcome": "y", "score": "s"}
     sections = [{"metric": ["fpr"]}, {"metric": ["ppv"]}]

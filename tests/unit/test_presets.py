@@ -153,9 +153,9 @@ def test_healthcare_measures_need_among_the_selected() -> None:
     ("preset", "methods"),
     [
         ("general", ["measure", "flag"]),
-        ("employment", ["measure", "tabulate", "tabulate", "certify", "flag"]),
-        ("lending", ["measure", "measure", *["tabulate"] * 6, "certify", "certify", "flag"]),
-        ("insurance", ["measure", "measure", *["tabulate"] * 7, "certify", "certify", "flag"]),
+        ("employment", ["measure", "tabulate", "tabulate", "flag"]),
+        ("lending", ["measure", "measure", *["tabulate"] * 6, "flag"]),
+        ("insurance", ["measure", "measure", *["tabulate"] * 7, "flag"]),
         ("risk-score", ["measure", "measure", "flag", "transport"]),
         ("healthcare", ["measure", "tabulate", "flag"]),
         ("public-sector", ["measure", "tabulate", "flag"]),
@@ -190,7 +190,7 @@ def test_tables_of_people_are_not_asked_of_weighted_rows(role: str) -> None:
     frame = applicants().assign(w=np.linspace(0.5, 1.5, 2000), u=np.arange(2000) // 2)
     trial = employment(frame, decision="hired", **{role: "w" if role == "weight" else "u"})
     assert trial.complete, [answer.error for answer in trial.answers]
-    assert [answer.section.method for answer in trial.answers] == ["measure", "certify", "flag"]
+    assert [answer.section.method for answer in trial.answers] == ["measure", "flag"]
     assert any(f"not asked with {role}" in note for note in trial.notes)
     record = {"preset": "public-sector", "data": {"source": "x.csv", "groups": ["sex"], "decision": "hired"}}
     record["data"] |= {role: "w" if role == "weight" else "u"}  # type: ignore[operator]

@@ -353,7 +353,7 @@ def test_plan(groups: int, reached: int, monkeypatch: pytest.MonkeyPatch) -> Non
         reads(plan_words._verdict(lines, "accuracy", 0.8).text)
         reads(plan_words._verdict(lines * 2, "accuracy", 0.999).text)
     for known, binary in product((True, False), (True, False)):
-        noted(plan_words._notes(known, groups, binary))
+        noted(plan_words._notes(known, groups, binary, reached > 0))
     verdict = Verdict("planned", "accuracy: so many")
     plan = declared_methods()["plan"].result(
         question="?", null="", verdict=verdict, estimates=(), details={"curves": [], "label": "accuracy"}
@@ -538,6 +538,7 @@ WRITTEN_OUT = {
     "_compare.measure_answer",
     "_compare.flag_answer",
     "_compare.certify_verdict",
+    "_trial.words",  # the parts of sentences, which tests/unit/test_words.py reads
 }
 OF_THE_TRIAL = ("_trial.family", "_trial.in_people", "_report.one_gap")
 LISTED = {*(f"_{name}" for names in MODULES.values() for name in names), *OF_THE_TRIAL}

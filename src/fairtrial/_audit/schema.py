@@ -81,7 +81,8 @@ def merge_faults(merge: object, known: Sequence[str], used: set[str], cut: set[s
         elif not isinstance(labels, Mapping) or not all(map(labels_of, labels.values())):
             yield Fault("merge", Words("must be a table such as {}", Example(MERGED)), got=labels)
         elif name in cut:
-            yield Fault("merge", "is cut into bins, whose labels are not merged", subject=repr(name))
+            cure = "merge its labels or cut it into bins, not both"
+            yield Fault("merge", "is cut into bins", subject=repr(name), cure=cure)
         elif name not in used:
             required = "merges labels of a column that is neither a group nor a feature"
             cure = "a decision or an outcome may list all labels that count as 1 as positive"

@@ -75,8 +75,8 @@ def measure(
     target : str or float or dict, default 'rest'
         What each group is compared with: rest, overall, a number, or a reference group such as
         race=Caucasian.
-    tolerance : float or list or None, default None
-        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    tolerance : float or str or list or None, default None
+        The largest gap that is tolerated: '5 in 100', 0.05, or two numbers low,high.
     scale : {'difference', 'ratio'}, default 'difference'
         How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     within : str or list or None, default None

@@ -21,6 +21,7 @@ from fairtrial._inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial._method.known_outcomes import left_out_notes
 from fairtrial._metrics.harm import find_side
 from fairtrial._metrics.metric import Metric
+from fairtrial._options import Share
 
 # -- Ratios as the scale of a gap: their tolerance, their cells in the tables, and their words.
 FOUR_FIFTHS = (0.8, 1.25)
@@ -40,6 +41,11 @@ def find_ratio_band(who: str, tolerance: Any) -> tuple[float, float] | None:
     """[t, 1/t] from one number, [low, high] from two."""
     if tolerance is None:
         return None
+    if _in_people(tolerance):
+        cure = "Write the ratio, such as 0.8 for four fifths, or ask for the difference"
+        raise InputError(
+            who, Fault("tolerance", "is told in people, which is a difference of rates", cure=cure)
+        )
     single = not isinstance(tolerance, list | tuple)
     values = [tolerance] if single else list(tolerance)
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
@@ -100,6 +106,11 @@ def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] |
     """
     if tolerance is None:
         return None
+    if _in_people(tolerance) and metric.binary is False:
+        cure = f"Write it in units of the {metric.label}"
+        raise InputError(
+            who, Fault("tolerance", "is told in people, but a mean has units of its own", cure=cure)
+        )
     single = not isinstance(tolerance, list | tuple)
     pair = (-_number(who, tolerance), _number(who, tolerance)) if single else tolerance
     if len(pair) != 2:
@@ -135,6 +146,13 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
             f"from {low:g} to {high:g} here, so anything would pass"
         )
         raise InputError(who, Fault("tolerance", required, cure="Choose a narrower one"))
+
+
+def _in_people(tolerance: Any) -> bool:
+    """Whether it was told as so many in so many people."""
+    return any(
+        isinstance(one, Share) for one in (tolerance if isinstance(tolerance, list | tuple) else [tolerance])
+    )
 
 
 def plain_band(band: tuple[float, float] | None) -> list[float | None] | None:

@@ -70,11 +70,12 @@ AnyTarget = Annotated[
     ),
 ]
 Tolerance = Annotated[
-    float | Sequence[float] | None,
+    float | str | Sequence[float] | None,
     Option(
-        "The largest gap that is tolerated, 0.05, or two numbers low,high.",
+        "The largest gap that is tolerated: '5 in 100', 0.05, or two numbers low,high.",
         form=options.numbers,
-        must=Words("a number or two numbers, low and high, such as {}", Example([-0.02, 0.05])),
+        shares=True,
+        must=Words("a number, '5 in 100', or two numbers, low and high, such as {}", Example([-0.02, 0.05])),
     ),
 ]
 Minimum = Annotated[int, Option("Groups with fewer members are listed as not tested.", least=0)]

@@ -18,8 +18,11 @@ from fairtrial._options.kinds import (
     is_of,
     is_open,
     numbers_in,
+    plain,
+    recorded,
 )
 from fairtrial._options.texts import (
+    Share,
     compared,
     cuts,
     group,
@@ -27,6 +30,7 @@ from fairtrial._options.texts import (
     number_list,
     number_or_text,
     numbers,
+    share,
     target,
 )
 
@@ -44,6 +48,8 @@ class Option:
         Bounds of a number; `least` and `most` belong to it, `above` and `below` do not.
     form : callable, optional
         Makes the value from one text of the command line where the type does not say how.
+    shares : bool
+        Whether a number may be told in people: "5 in 100".
     many : bool
         Whether the command line takes the option several times and makes a list.
     flag : str, optional
@@ -70,6 +76,7 @@ class Option:
     above: float | None = None
     below: float | None = None
     form: Callable[[str], Any] | None = None
+    shares: bool = False
     many: bool = False
     flag: str = ""
     python_only: str = ""
@@ -90,6 +97,7 @@ class Option:
 __all__ = [
     "Argument",
     "Option",
+    "Share",
     "arguments_of",
     "bind",
     "checked",
@@ -159,6 +167,7 @@ class Argument:
 
     def plain(self, value: Any) -> Any:
         """The value with Python's own numbers, and lists in place of arrays unless it may be one."""
+        value = share(value) if self.option.shares else value
         taken = any(getattr(typing.get_origin(part), "__name__", "") == "ndarray" for part in self.kinds)
         if float in self.kinds and isinstance(value, int) and abs(value) >= 2**63:
             return (math.inf if value > 0 else -math.inf) if abs(value) >= 2**1023 else float(value)
@@ -167,6 +176,7 @@ class Argument:
 
     def fault(self, value: Any) -> Fault | None:
         """What is wrong with a value that can be told without the data; None when nothing is."""
+        value = share(value) if self.option.shares else value
         if value is None:
             return None if self.optional or self.default is None else self._fault(value)
         if any(fits(value, part) for part in self.kinds):
@@ -235,15 +245,6 @@ class Argument:
         return text
 
 
-def plain(value: Any) -> Any:
-    """NumPy scalars as Python ones, inside lists and tables too; everything else as it is."""
-    if type(value).__module__ == "numpy":
-        return value.item() if getattr(value, "ndim", 1) == 0 else value
-    if type(value) is dict:
-        return {plain(key): plain(item) for key, item in value.items()}
-    return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
-
-
 @functools.cache
 def arguments_of(function: Callable[..., Any]) -> tuple[Argument, ...]:
     """The declared arguments of a function, in the order of its signature.
@@ -259,7 +260,9 @@ def arguments_of(function: Callable[..., Any]) -> tuple[Argument, ...]:
             continue
         hint = hint.__origin__
         default = NOTHING if parameter.default is parameter.empty else parameter.default
-        found.append(Argument(parameter.name, hint, option, default, alternatives(hint)))
+        # a text that says a share stands for a number
+        kinds = tuple(kind for kind in alternatives(hint) if not (option.shares and kind is str))
+        found.append(Argument(parameter.name, hint, option, default, kinds))
     return tuple(found)
 
 
@@ -313,19 +316,6 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         return function(*bound.args, **bound.kwargs)
 
     return call
-
-
-def recorded(value: Any) -> Any:
-    """An argument as results and files record it: plain JSON; of objects that are none, their name."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if hasattr(value, "to_dict") and not isinstance(value, type):
-        return value.to_dict()
-    if isinstance(value, Mapping):
-        return {str(key): recorded(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [recorded(item) for item in value]
-    return getattr(value, "__name__", type(value).__name__)
 
 
 # -- What an argument must be, in words for a person: its own, or from its type and bounds.

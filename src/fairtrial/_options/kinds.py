@@ -82,3 +82,25 @@ def numbers_in(value: Any) -> Iterator[float]:
 def finite(value: Any) -> bool:
     """Whether a number, and every one in a list or table of them, is finite."""
     return all(not isinstance(number, float) or math.isfinite(number) for number in numbers_in(value))
+
+
+def plain(value: Any) -> Any:
+    """NumPy scalars as Python ones, inside lists and tables too; everything else as it is."""
+    if type(value).__module__ == "numpy":
+        return value.item() if getattr(value, "ndim", 1) == 0 else value
+    if type(value) is dict:
+        return {plain(key): plain(item) for key, item in value.items()}
+    return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
+
+
+def recorded(value: Any) -> Any:
+    """An argument as results and files record it: plain JSON; of objects that are none, their name."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if hasattr(value, "to_dict") and not isinstance(value, type):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(key): recorded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [recorded(item) for item in value]
+    return getattr(value, "__name__", type(value).__name__)

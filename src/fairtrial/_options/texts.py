@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -20,6 +21,33 @@ def numbers(text: str) -> float | list[float] | str:
     except ValueError:
         return text
     return found[0] if len(found) == 1 else found
+
+
+class Share(float):
+    """A share that was told in people: five in a hundred."""
+
+    __slots__ = ()
+
+
+def share(told: Any) -> Any:
+    """A share told in people, alone or in a list or table; anything else as it is.
+
+    >>> share("5 in 100"), share(["5 in 1,000", 0.1]), share("5 in 0")
+    (0.05, [0.005, 0.1], '5 in 0')
+    """
+    if isinstance(told, dict):
+        return {key: share(part) for key, part in told.items()}
+    if isinstance(told, list | tuple):
+        return type(told)(map(share, told))
+    found = _IN_PEOPLE.fullmatch(told) if isinstance(told, str) else None
+    if found is None:
+        return told
+    few, many = (float(part.replace(",", "")) for part in found.groups())
+    return Share(few / many) if few < many else told
+
+
+IN_PEOPLE = r"\s*([0-9][0-9.,]*)\s+in\s+([0-9][0-9,]*)\s*"
+_IN_PEOPLE = re.compile(IN_PEOPLE)
 
 
 def number_list(text: str) -> list[float] | str:

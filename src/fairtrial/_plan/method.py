@@ -75,8 +75,8 @@ def plan(
         The target's assumed rate, of a binary metric, such as 0.2.
     deviation : float or None, default None
         The assumed standard deviation, of a real-valued metric.
-    tolerance : float or list or None, default None
-        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    tolerance : float or str or list or None, default None
+        The largest gap that is tolerated: '5 in 100', 0.05, or two numbers low,high.
     scale : {'difference', 'ratio'}, default 'difference'
         How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     disparity : float or None, default None

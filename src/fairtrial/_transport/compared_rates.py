@@ -28,7 +28,7 @@ from fairtrial._transport.solver.rate_contrasts import (
 MOST_CELLS = 1000
 
 
-Tolerance = float | Mapping[str, float] | Sequence[float]
+Tolerance = float | str | Mapping[str, float] | Sequence[float]  # a text is a number before it comes here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -81,13 +81,14 @@ def tolerances(text: str) -> Any:
 
 
 AllowedGap = Annotated[
-    float | Mapping[str, float] | Sequence[float],
+    float | str | Mapping[str, float] | Sequence[float],
     Option(
         "The rates may differ by this much, such as 0.05; by metric or group, such as tpr=0.05,fpr=0.02 (others not at "
         "all); or a list, one for each equality in the order of the table.",
         least=0,
         below=1,
         form=tolerances,
+        shares=True,
         must="a number of at least 0 and below 1, a table of metrics or groups and such numbers, or a list of them",
     ),
 ]
@@ -160,7 +161,7 @@ def transport(
         The reference group, such as race=Caucasian; default: the largest.
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
-    tolerance : float or dict or list, default 0.0
+    tolerance : float or str or dict or list, default 0.0
         The rates may differ by this much, such as 0.05; by metric or group, such as tpr=0.05,fpr=0.02
         (others not at all); or a list, one for each equality in the order of the table.
     direction : {'differs', 'above', 'below'}, default 'differs'

@@ -190,7 +190,6 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     questions: Questions = [
         ("measure", {**rates, "title": _rates_title(audit, "What are the selection rates?")}),
         ("flag", {"metric": "selection_rate", "by": by, "minimum": smallest}),
-        *_four_fifths(audit, {"by": by, "minimum": smallest}),
     ]
     notes = [
         "Employment preset: an impact ratio is a category's rate of the favourable decision over that of the category "
@@ -203,20 +202,6 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
 def _rates_title(audit: Audit, usual: str, by: str = "") -> str:
     """The field's title of its rates, or that of a decision that the file calls otherwise."""
     return f"What is the {audit.roles.rate}{by}?" if audit.roles.rate else usual
-
-
-def _four_fifths(audit: Audit, asked: Mapping[str, Any]) -> Questions:
-    """The field's own tolerance, on the rate of the favourable decision."""
-    metric: Any = "selection_rate"
-    if audit.favourable == 0:
-        metric = {
-            "name": "favourable_rate",
-            "value": "role.not_decision",
-            "label": audit.roles.good_rate,
-        }
-    others = "the reference group" if "target" in asked else "everyone else"
-    title = f"Is every group within four fifths of {others}?"
-    return [("certify", {"metric": metric, "scale": "ratio", "tolerance": 0.8, "title": title, **asked})]
 
 
 def known_groups(audit: Audit, depth: int) -> list[Any]:
@@ -256,9 +241,6 @@ def _credit(spec: Spec, audit: Audit, name: str, settings: Lending) -> tuple[Que
         title = _rates_title(audit, f"What are the approval rates by {attribute}?", f" by {attribute}")
         questions.append(("measure", {**asked, "title": title}))
     questions.append(("flag", {"metric": "selection_rate", "depth": _depth(audit)}))
-    for attribute in audit.groups:
-        target = {"target": {attribute: references[attribute]}} if attribute in references else {}
-        questions += _four_fifths(audit, {"by": [attribute], **target})
     return [*questions, *credit_tables(settings, audit, references)], _credit_notes(audit, name, references)
 
 

@@ -177,8 +177,8 @@ def watch(
         race=Caucasian.
     scale : {'difference', 'ratio'}, default 'difference'
         Gaps as differences, or as ratios (four fifths is a tolerance of 0.8).
-    tolerance : float or list or None, default None
-        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    tolerance : float or str or list or None, default None
+        The largest gap that is tolerated: '5 in 100', 0.05, or two numbers low,high.
     direction : {'differs', 'above', 'below'}, default 'differs'
         Which gaps violate: on both sides of the tolerance, above it, or below it.
     reference : list or None, default None

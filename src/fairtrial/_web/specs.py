@@ -18,6 +18,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._errors import Fault, InputError
 from fairtrial._method.declaration import Method, find_method, trial_methods
 from fairtrial._options import Argument, recorded
+from fairtrial._options.texts import IN_PEOPLE
 from fairtrial._trial.running import check_spec
 from fairtrial._trial.spec import open_audit
 from fairtrial._trial.spec.load import Spec
@@ -283,7 +284,15 @@ def property_schema(argument: Argument) -> dict[str, Any]:
         if getattr(argument.option, bound) is not None
     }
     default = {} if argument.required else {"default": recorded(argument.default)}
-    return {**_values(argument), **_about(argument), **bounds, "description": argument.option.help, **default}
+    people = {"pattern": f"^{IN_PEOPLE}$"} if argument.option.shares else {}
+    return {
+        **_values(argument),
+        **people,
+        **_about(argument),
+        **bounds,
+        "description": argument.option.help,
+        **default,
+    }
 
 
 def _about(argument: Argument) -> dict[str, Any]:
@@ -299,7 +308,8 @@ def _values(argument: Argument) -> dict[str, Any]:
     """Types and choices; nothing where the method alone can tell."""
     if any(kind in (object, Any) for kind in argument.kinds):
         return {}
-    types = list(dict.fromkeys(word for kind in argument.kinds if (word := json_type(kind))))
+    kinds = (*argument.kinds, *((str,) if argument.option.shares else ()))
+    types = list(dict.fromkeys(word for kind in kinds if (word := json_type(kind))))
     choices = list(argument.choices)
     if not choices:
         return {"type": types[0] if len(types) == 1 else types} if types else {}

@@ -144,7 +144,7 @@ def _further(guess: Guess) -> list[str]:
         "# [certify]                  # is it fair within a tolerance that you choose?",
         f"# metric = {value_text(metric)}",
         f"# by = {by}",
-        "# tolerance = 0.05",
+        '# tolerance = "… in 100"     # yours to choose: so many more or fewer of 100 people are tolerated',
         "#",
         "# [flag]                     # which known groups, and which of their intersections, are harmed?",
         f"# metric = {value_text(metric)}",

@@ -104,8 +104,8 @@ def certify(
     target : str or float or dict, default 'rest'
         What each group is compared with: rest, overall, a number, or a reference group such as
         race=Caucasian.
-    tolerance : float or list or None, default None
-        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    tolerance : float or str or list or None, default None
+        The largest gap that is tolerated: '5 in 100', 0.05, or two numbers low,high.
     likelihood : {'empirical', 'euclidean'}, default 'empirical'
         The likelihood of real values: of the rows, or of means and variances.
     target_method : {'profile', 'orthogonal', 'scaled', 'plug-in'}, default 'plug-in'
@@ -197,8 +197,8 @@ def flag(
     target : str or float or dict, default 'rest'
         What each group is compared with: rest, overall, a number, or a reference group such as
         race=Caucasian.
-    tolerance : float or list or None, default None
-        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    tolerance : float or str or list or None, default None
+        The largest gap that is tolerated: '5 in 100', 0.05, or two numbers low,high.
     direction : {'above', 'below', 'harmed', 'outside', 'differs'} or None, default None
         Which gaps are flagged: above or below the tolerance, on the side that harms, outside, or any
         other.

@@ -116,7 +116,7 @@ def fairness_test(
         How far a person is from the other decision: score (the default), log-odds, a column, a linear
         rule (coefficients and intercept; on the command line a .json file), a fitted classifier or a
         predict function.
-    tolerance : float or dict or list, default 0.0
+    tolerance : float or str or dict or list, default 0.0
         The rates may differ by this much, such as 0.05; by metric or group, such as tpr=0.05,fpr=0.02
         (others not at all); or a list, one for each equality in the order of the table.
     direction : {'differs', 'above', 'below'}, default 'differs'
