@@ -185,6 +185,9 @@ def test_a_scan_of_every_class(count: int) -> None:
         untested = [{**best_of(0.5, 1), "p_value": undefined("why")}] * more
         result = ScanEachResult(question="?", null="", verdict=verdict, estimates=tuple(rows + untested))
         assert all(whole(text) for text in result.reading()[1:])
+    scanned = ft.scan(few_people(), "selection_rate", permutations=19)
+    reads(scanned.verdict.text)
+    noted(scanned.notes)
 
 
 @pytest.mark.parametrize("name", ["stratified", "propensity"])
