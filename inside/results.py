@@ -36,6 +36,7 @@ from fairtrial._results.masking import published_rows as published_rows
 from fairtrial._results.output import check_output_file as check_output_file
 from fairtrial._results.output import make_output_folder as make_output_folder
 from fairtrial._results.result import SCHEMA as SCHEMA
+from fairtrial._results.result import Result as Result
 from fairtrial._results.result import versions as versions
 from fairtrial._results.text import counted as counted
 from fairtrial._results.text import fit_table as fit_table

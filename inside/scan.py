@@ -9,6 +9,7 @@ from fairtrial._scan.matched_scan import _blocks as _blocks
 from fairtrial._scan.matched_scan import rung_of as rung_of
 from fairtrial._scan.request import ScanRequest as ScanRequest
 from fairtrial._scan.request import ask as ask
+from fairtrial._scan.result import ScanEachResult as ScanEachResult
 from fairtrial._scan.scan_data import inside_unit_interval as inside_unit_interval
 from fairtrial._scan.scan_data import read_data as read_data
 from fairtrial._scan.solver import blocks as blocks

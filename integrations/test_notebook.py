@@ -52,7 +52,7 @@ from fairtrial._work import notebook
 notebook.BEFORE_SHOWN = notebook.BETWEEN = 0.0
 display(audit)
 display(fairtrial.measure(audit).plot())
-_ = fairtrial.scan_all(audit, "selection_rate", by=["race"], features=["position"], permutations=199)
+_ = fairtrial.scan(audit, "selection_rate", protected="race", features=["position"], permutations=199)
 from fairtrial.notebook import Explorer
 display(Explorer(audit, "selection_rate"))
 """

@@ -23,7 +23,8 @@ from typing import Literal
 import numpy as np
 
 Claim = Literal["size", "coverage", "false flagging rate", "wrong certification", "false claims", "power"]
-# every public function that returns a p-value, an interval, or a number of people to be sure with
+# every public function that returns a p-value, an interval, or a number of people to be sure with; scan_all is scan of
+# every class, by the name that seeds its lines
 METHODS = (
     "measure", "tabulate", "certify", "flag", "plan", "scan", "scan_all", "transport", "explain", "compare", "improve",
     "watch", "run",

@@ -49,12 +49,12 @@ def flag_rows(random: Random) -> Rows:
 
 
 def scan_all_rows(random: Random) -> Rows:
-    from fairtrial import scan_all
+    from fairtrial import scan
 
     asked = audit(random, 400, ["sex", "age"])
     seed = int(random.integers(2**31))
     return list(
-        scan_all(asked, "fpr", by="sex", features=["age"], permutations=199, jobs=1, seed=seed).estimates
+        scan(asked, "fpr", protected="sex", features=["age"], permutations=199, jobs=1, seed=seed).estimates
     )
 
 
@@ -161,7 +161,8 @@ _ALL = (
     _p("certify", "p_adjusted", _ALIKE, certify_rows),
     _p("flag", "p_value", _ALIKE, flag_rows),
     _p("flag", "p_adjusted", _ALIKE, flag_rows, long=4000),
-    _interval("scan_all", "rate", "the best subgroup of each sex, nothing differs, 400 people", scan_all_rows, RATE),
+    _interval("scan_all", "rate", "the best subgroup of each sex, nothing differs, 400 people", scan_all_rows, RATE,
+              covers=("scan.rate_low", "scan.rate_high")),
     _interval("transport", "difference", "120 women against 280 men, 10 points apart", transport_rows, GAP),
     _interval("explain", "rate", _PAIRS, explain_rows, 0.72,
               covers=tuple(f"explain.{place}rate_{end}" for place in ("", "groups.") for end in ENDS)),

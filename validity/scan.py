@@ -39,7 +39,7 @@ from validity.whole_functions import lines
 
 
 def sequential_rejects(repeats: int, generator: np.random.Generator, *, make: Make) -> FloatArray:
-    """Besag and Clifford's sequential p-value, as scan_all uses it: stop at 5 of at most 99 draws, reject at 5%."""
+    """Besag and Clifford's sequential p-value, as scans of every class use it: stop at 5 of at most 99 draws."""
     enough = 5
     errors = np.zeros(repeats)
     for repeat in range(repeats):

@@ -1,7 +1,7 @@
-"""Validity of scan_all: when no class matters, how often does any scan remain after Holm?
+"""Validity of scan of every class: when no class matters, how often does any scan remain after Holm?
 
 Every value of every sensitive attribute is scanned in turn, the other attributes building the subgroups. The p-value
-is Besag and Clifford's sequential one, with the draws and the number of exceedances that scan_all uses; drawn in
+is Besag and Clifford's sequential one, with the draws and the number of exceedances that such a scan uses; drawn in
 smaller portions here, which leaves it the same.
 """
 
@@ -101,7 +101,7 @@ def any_found(
 
 
 def _cell(name: str, design: str, run: object, **more: object) -> Cell:
-    covers = ("scan_all.p_value", "scan_all.p_adjusted")
+    covers = ("scan.p_value", "scan.p_adjusted")
     return Cell("scan_all", name, design, "size", run, covers=covers, **more)  # type: ignore[arg-type]
 
 

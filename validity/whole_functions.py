@@ -108,10 +108,10 @@ def scanned(random: Random, null: str = "ladder") -> bool:
 
 
 def scanned_all(random: Random) -> bool:
-    from fairtrial import scan_all
+    from fairtrial import scan
 
-    result = scan_all(
-        audit(random, 400, ["sex", "age"]), "fpr", by="sex", features=["age"], permutations=199, jobs=1,
+    result = scan(
+        audit(random, 400, ["sex", "age"]), "fpr", protected="sex", features=["age"], permutations=199, jobs=1,
         seed=int(random.integers(2**31)),
     )  # fmt: skip
     return bool(result.verdict.code == "found")

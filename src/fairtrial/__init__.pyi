@@ -30,8 +30,6 @@ from ._plan.method import plan as plan
 from ._plan.result import PlanResult as PlanResult
 from ._results.result import Result as Result
 from ._scan.method import scan as scan
-from ._scan.method import scan_all as scan_all
-from ._scan.result import ScanAllResult as ScanAllResult
 from ._scan.result import ScanResult as ScanResult
 from ._transport.method import transport as transport
 from ._transport.result import TransportResult as TransportResult

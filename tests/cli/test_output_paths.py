@@ -17,7 +17,6 @@ ASKING = {
     "certify": [*DATA, "--metric", "fpr"],
     "flag": [*DATA, "--metric", "fpr"],
     "scan": [*DATA, "--metric", "fpr", "--protected", "race=A"],
-    "scan-all": [*DATA, "--metric", "fpr"],
     "transport": [*DATA, "--metric", "fpr"],
     "explain": [*DATA, "--metric", "fpr", "--feature", "age"],
     "improve": DATA,

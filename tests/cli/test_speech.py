@@ -72,7 +72,7 @@ def test_misspelt_commands(run):
         (Named("confidence_level"), "--confidence-level"),
         (Named("features", of="Audit"), "--feature"),
         (Named("each", of="Metric"), "each= in the Metric"),
-        (Use("scan_all"), "scan-all"),
+        (Use("fairness_test"), "fairness-test"),
     ],
 )
 def test_settings_as_they_are_typed(part, text):

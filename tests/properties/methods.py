@@ -95,8 +95,8 @@ CASES: dict[str, Case] = {
         lambda frame: ft.scan(audit(frame), "fpr", protected=reference(frame), permutations=99, top=1),
         points=("rate", "target_rate"), drawn=("p_value",), not_for={"swap": ONE_SIDE},
     ),
-    "scan_all": Case(
-        lambda frame: ft.scan_all(audit(frame), "fpr", by="g", permutations=99, sequential=False),
+    "scan of every class": Case(
+        lambda frame: ft.scan(audit(frame), "fpr", protected="g", permutations=99),
         points=("rate",), drawn=("p_value", "p_adjusted", "draws"), not_for={"swap": ONE_SIDE},
     ),
     "transport": Case(

@@ -31,7 +31,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "certify": {"metric": "fpr", "tolerance": 0.1},
     "flag": {"metric": "fpr"},
     "scan": {"metric": "fpr", "protected": {"g": "B"}, "features": ["h", "level"], "permutations": 19, "top": 1},
-    "scan_all": {"metric": "fpr", "by": "g", "features": ["level"], "permutations": 19, "sequential": False},
     "transport": {"metric": "equal_opportunity", "by": "g"},
     "explain": {"metric": "selection_rate", "by": "g", "features": ["level"], "model": "tree"},
     "improve": {

@@ -127,7 +127,7 @@ CALLS: dict[str, tuple[Callable[[Audit], Any], dict[str, Any]]] = {
     "certify within": (lambda a: ft.certify(a, "selection_rate", within="side", tolerance=0.8, scale="ratio"), {}),
     "flag": (lambda a: ft.flag(a, "selection_rate", by=["g", "side"], depth=2, tolerance=0.02), {}),
     "scan": (lambda a: ft.scan(a, "fpr", protected={"g": "Beta"}, permutations=39), {}),
-    "scan all": (lambda a: ft.scan_all(a, "fpr", by="g", permutations=39, sequential=False), {}),
+    "scan of every class": (lambda a: ft.scan(a, "fpr", protected="g", permutations=39), {}),
     "transport": (lambda a: ft.transport(a, "equal_opportunity", by="g"), {"decision": None, "threshold": 0.5}),
     "transport parity": (lambda a: ft.transport(a, "statistical_parity", by="g"), {}),
     "explain": (lambda a: ft.explain(a, "selection_rate", by="g", model="logistic", features=["level", "age"]), {}),

@@ -155,7 +155,7 @@ def test_the_docs_say_which_evidence_each_method_takes():
 def test_every_methods_page_says_which_evidence_it_takes(method):
     """By the names of the audit's roles, those that it honours and no others."""
     folder = Path(__file__).parents[2] / "docs"
-    page = folder / f"{'scan' if method == 'scan_all' else method}.md"
+    page = folder / f"{method}.md"
     text = page.read_text(encoding="utf-8").replace("\n", " ")
     said = text.split("Evidence that it takes: ", 1)[1].split("[", 1)[0]
     taken = declared_methods()[method].evidence

@@ -22,8 +22,8 @@ def content() -> dict[str, Any]:
     spec = {
         "data": {"source": "planted.csv", "decision": "refused", "groups": ["class"], "features": ["part"],
                  "favourable": 0},
-        "scan": {"metric": "selection_rate", "protected": {"class": "a"}, "permutations": 199},
-        "scan_all": {"metric": "selection_rate", "by": ["class"], "features": ["part"], "permutations": 199},
+        "scan": [{"metric": "selection_rate", "protected": {"class": "a"}, "permutations": 199},
+                 {"metric": "selection_rate", "protected": "class", "features": ["part"], "permutations": 199}],
     }  # fmt: skip
     return ft.run(spec, data=pd.DataFrame(ROWS, columns=["class", "part", "refused"])).to_dict()
 

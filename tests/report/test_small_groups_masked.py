@@ -63,8 +63,8 @@ def asked(folder: Path) -> dict[str, Any]:
         "measure": {"metric": ["selection_rate"], "by": ["team"], "minimum": 2},
         "certify": [{**own, "tolerance": 0.05}, own],
         "flag": {**own, "direction": "differs"},
-        "scan": {"metric": "selection_rate", "protected": SMALL, "features": ["part"], "permutations": 199},
-        "scan_all": {"metric": "selection_rate", "by": ["team"], "features": ["part"], "permutations": 199},
+        "scan": [{"metric": "selection_rate", "protected": SMALL, "features": ["part"], "permutations": 199},
+                 {"metric": "selection_rate", "protected": ["team"], "features": ["part"], "permutations": 199}],
         "transport": {"metric": "statistical_parity", "by": ["team"], "minimum": 2},
         "explain": {"metric": "selection_rate", "by": ["team"], "target": {"team": "alpha"}, "model": "logistic"},
         "improve": {"keep": "accuracy", "metric": "selection_rate",
@@ -173,9 +173,9 @@ def test_they_would_be_found_without_masking(trial: Trial, tmp_path: Path) -> No
 def test_what_was_found_stays_and_the_words_say_what_is_masked(trial: Trial) -> None:
     content = trial.to_dict()
     verdicts = {section["id"]: section["result"]["verdict"] for section in content["sections"]}
-    assert verdicts["scan"]["code"] == "found"
+    assert verdicts["scan-1"]["code"] == "found"
     masked = {name for name, verdict in verdicts.items() if "fewer than 10 people" in verdict["text"]}
-    assert masked >= {"measure", "certify-1", "certify-2", "flag", "scan", "scan_all", "transport", "explain"}
+    assert masked >= {"measure", "certify-1", "certify-2", "flag", "scan-1", "scan-2", "transport", "explain"}
     assert not masked & {"tabulate", "watch"}  # these tell how many groups, and no number of one
     assert "| masked | masked |" in trial.to_markdown()
 

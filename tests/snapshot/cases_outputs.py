@@ -127,7 +127,7 @@ TEXTS: list[tuple[str, str, tuple[Any, ...], dict[str, Any]]] = [
         ("mean_score",),
         {"protected": {"g": "Alpha"}, "permutations": 19, "null": "propensity"},
     ),
-    ("scan_all", "people", ("fpr",), {"permutations": 49}),
+    ("scan", "people", ("fpr",), {"permutations": 49}),
     ("transport", "people by score", ("equalized_odds",), {}),
     ("transport", "linear", ("statistical_parity",), {"distance": inputs.LINEAR}),
     ("transport", "people decisions", ("statistical_parity",), {}),
@@ -194,10 +194,10 @@ SPECS: dict[str, dict[str, Any]] = {
                     {"metric": ["left"], "by": ["g"], "title": "Left"}],
         "certify": {"metric": "tpr", "by": ["g"], "tolerance": 0.1},
         "flag": {"metric": "fpr", "depth": 2, "tolerance": 0.02, "direction": "above"},
-        "scan": {"metric": "fpr", "protected": "beta", "features": ["level", "side"], "permutations": 39},
-        "scan_all": {
-            "metric": "fpr", "by": ["side"], "features": ["level"], "permutations": 49, "direction": "differs",
-        },
+        "scan": [
+            {"metric": "fpr", "protected": "beta", "features": ["level", "side"], "permutations": 39},
+            {"metric": "fpr", "protected": ["side"], "features": ["level"], "permutations": 49, "direction": "differs"},
+        ],
         "transport": {"metric": "equalized_odds", "by": ["g"], "direction": "differs"},
         "explain": {"metric": "fpr", "by": ["g"], "target": "beta", "model": "logistic"},
         "improve": {"metric": "fpr", "by": ["side"], "candidates": {"fixed": "d2"},

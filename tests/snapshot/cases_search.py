@@ -129,17 +129,17 @@ def scan_cases() -> Iterator[Case]:
     )
     yield from varied("scan", "gaps drop", "fpr", options=[{**base, "features": ["level"]}])
     every_options: list[dict[str, Any]] = [
-        {"permutations": 99}, {"permutations": 99, "sequential": False}, {"permutations": 199, "by": "side"},
+        {"permutations": 99}, {"permutations": 199, "protected": "side"},
         {"permutations": 99, "direction": "differs", "penalty": 2.0},
         {"permutations": 49, "features": ["side"], "top": 2},
         {"permutations": 99, "seed": 4, "condition": "any"},
-        {"permutations": 99, "confidence_level": 0.8, "by": ["g", "side"]},
+        {"permutations": 99, "confidence_level": 0.8, "protected": ["g", "side"]},
     ]  # fmt: skip
     for change in every_options:
-        yield from varied("scan_all", "people", "fpr", every=4, options=[{"sequential": True, **change}])
-    yield from varied("scan_all", "people", "for", options=[{"by": "side", "permutations": "enough"}])
-    yield from varied("scan_all", "sparse two", "selection_rate", options=[{"permutations": 49}])
-    yield from varied("scan_all", "people", "mean_score", options=[{"permutations": 49, "by": ["g"]}])
+        yield from varied("scan", "people", "fpr", options=[change])
+    yield from varied("scan", "people", "for", options=[{"protected": "side", "permutations": "enough"}])
+    yield from varied("scan", "sparse two", "selection_rate", options=[{"permutations": 49}])
+    yield from varied("scan", "people", "mean_score", options=[{"permutations": 49, "protected": ["g"]}])
 
 
 # -- transport, and the paper's own test ----------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def group_faults() -> Iterator[Case]:
         yield from faulty_calls("certify", of, ("tpr",), {f"{role_name} refused": {}})
         yield from faulty_calls("flag", of, ("tpr",), {f"{role_name} refused": {}})
         yield from faulty_calls("scan", of, ("tpr",), {f"{role_name} refused": {}}, protected={"g": "Alpha"})
-        yield from faulty_calls("scan_all", of, ("tpr",), {f"{role_name} refused": {}})
+        yield from faulty_calls("scan", of, ("tpr",), {f"each {role_name} refused": {}})
         yield from faulty_calls("transport", of, ("tpr",), {f"{role_name} refused": {}})
         yield from faulty_calls("explain", of, ("tpr",), {f"{role_name} refused": {}})
         yield from faulty_calls("improve", of, ("accuracy", "tpr"), {f"{role_name} refused": {}})
@@ -200,8 +200,11 @@ def scan_faults() -> Iterator[Case]:
         protected={"g": "big"},
     )
     every = {key: value for key, value in options.items() if key not in ("condition", "feature unknown")}
-    yield from faulty_calls("scan_all", "people", ("fpr",), {
-        **every, "null none": {"null": None}, "unknown option": {"penalti": 1}, "by unknown": {"by": "race"},
-        "by continuous": {"by": "grade"},
-    })  # fmt: skip
-    yield from faulty_calls("scan_all", "linear", ("fpr",), {"by empty": {"by": []}})
+    every |= {
+        "null none": {"null": None}, "unknown option": {"penalti": 1}, "protected unknown": {"protected": "race"},
+        "protected continuous": {"protected": "grade"}, "target": {"target": {"g": "Beta"}},
+    }  # fmt: skip
+    yield from faulty_calls(
+        "scan", "people", ("fpr",), {f"each {what}": asked for what, asked in every.items()}
+    )
+    yield from faulty_calls("scan", "linear", ("fpr",), {"each of nothing": {"protected": []}})

@@ -30,7 +30,6 @@ POSITIONS: dict[str, tuple[str, ...]] = {
     "papers.elfa.flag": ("audit", "metric"),
     "plan": ("metric",),
     "scan": ("audit", "metric"),
-    "scan_all": ("audit", "metric"),
     "transport": ("audit", "metric"),
     "papers.transport.fairness_test": ("audit", "criterion"),
     "explain": ("audit", "metric"),

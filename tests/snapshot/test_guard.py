@@ -54,7 +54,7 @@ def add_option(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None
     ("method", "part"),
     [
         ("certify", "certify/"), ("improve", "improve/"), ("explain", "explain/"),
-        ("explain", "compare/"), ("transport", "transport/"), ("scan_all", "scan_all/"),
+        ("explain", "compare/"), ("transport", "transport/"), ("scan", "scan/"),
         ("flag", "run/"), ("plan", "texts/"), ("measure", "faults/measure/"),
     ],
 )  # fmt: skip

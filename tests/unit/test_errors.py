@@ -108,8 +108,8 @@ def test_kinds_of_errors():
 
 
 def test_unknown_keywords_name_the_function_and_a_close_one():
-    with pytest.raises(TypeError, match=r"scan_all\(\) .*'penalti'\. Did you mean 'penalty'\?"):
-        fairtrial.scan_all("an audit", "fpr", penalti=2.0)
+    with pytest.raises(TypeError, match=r"scan\(\) .*'penalti'\. Did you mean 'penalty'\?"):
+        fairtrial.scan("an audit", "fpr", penalti=2.0)
 
 
 def test_what_is_not_there_or_cannot_be_read_comes_with_what_to_do():

@@ -104,7 +104,7 @@ def test_the_workbook_holds_numbers_as_numbers_and_no_formula(tmp_path: Path) ->
 def test_the_public_summary_has_what_the_law_lists() -> None:
     rows = {"hired": [1, 0, 1, 1] * 200, "sex": ["F", "F", "M", "M"] * 200,
             "race": [None if number % 50 == 0 else "AB"[number % 2] for number in range(800)]}  # fmt: skip
-    law = {"table": "local-law-144", "tool": "Screener", "distribution_date": "2026-01-01"}
+    law = {"table": "local-law-144", "about": {"tool": "Screener", "distribution_date": "2026-01-01"}}
     asked = {
         "data": {"decision": "hired", "groups": ["sex", "race"], "favourable": 1, "missing": "drop"},
         "tabulate": law,

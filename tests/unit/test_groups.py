@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, certify, flag, measure, scan_all, transport
+from fairtrial import Audit, InputError, certify, flag, measure, scan, transport
 from inside.data import check_target, find_groups
 from inside.metrics import Group, find_target
 
@@ -114,12 +114,14 @@ def test_a_continuous_column_is_not_taken_for_groups():
         "cut it with bins={'income': 4} in the Audit (quarters) or edges of your own"
     )
     selected = {"metric": "selection_rate"}
-    methods = ((measure, {}), (certify, selected), (flag, selected), (scan_all, selected),
+    methods = ((measure, {}), (certify, selected), (flag, selected),
                (transport, {"metric": "statistical_parity"}))  # fmt: skip
     for method, asked in methods:
         with pytest.raises(InputError) as caught:
             method(audit, by="income", **asked)
         assert str(caught.value) == f"{method.__name__}: {expected}"
+    with pytest.raises(InputError, match="scan: 'protected' names 'income', which holds 400"):
+        scan(audit, "selection_rate", protected="income")
     assert len(measure(Audit(data, decision="d", bins={"income": 4}), by="income").estimates) == 4
     assert len(measure(audit, by="clinic").estimates) == 150
     assert len(measure(audit, by="text").estimates) == 400

@@ -11,7 +11,8 @@ import pytest
 from fairtrial import Audit, measure, read_result, run
 from inside.ground import Note
 from inside.methods import declared_methods
-from inside.results import Column, few_of, mask_note, mask_result, masked_rows, scalar
+from inside.results import Column, Result, few_of, mask_note, mask_result, masked_rows, scalar
+from inside.scan import ScanEachResult
 from inside.trial import render
 
 # Rates that are no share of people whom the same row counts, and why.
@@ -24,7 +25,6 @@ NO_SHARE = {
     ("plan", "power"): "a probability, of nobody",
     ("scan", "expected"): "an expectation, not a count",
     ("scan", "target_expected"): "an expectation, not a count",
-    ("scan_all", "expected"): "an expectation, not a count",
     ("tabulate", "share"): "of everyone, who are not in the row; n itself stands beside it",
 }
 LIMITS = ("_low", "_high")
@@ -36,9 +36,11 @@ def people(**groups: tuple[int, int]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["g", "d"])
 
 
-@pytest.mark.parametrize("name", declared_methods())
-def test_every_rate_says_whose_share_it_is_and_every_part_of_what(name: str) -> None:
-    kind = declared_methods()[name].result
+KINDS = [*((name, found.result) for name, found in declared_methods().items()), ("scan", ScanEachResult)]
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_every_rate_says_whose_share_it_is_and_every_part_of_what(name: str, kind: type[Result]) -> None:
     columns = {column.name: column for column in kind.columns}
     for column in kind.columns:
         if column.kind == "rate" and not column.name.endswith(LIMITS):

@@ -178,9 +178,9 @@ def test_scan_says_what_it_cannot_honour() -> None:
         ft.scan(weighted, "selection_rate", protected={"g": "b"})
 
 
-def test_scan_all_honours_persons_too() -> None:
+def test_a_scan_of_every_class_honours_persons_too() -> None:
     audit = ft.Audit(visits(), decision="d", groups="g", features=["x", "z"], unit="person")
-    result = ft.scan_all(audit, "selection_rate", by="g", permutations=799, sequential=False)
+    result = ft.scan(audit, "selection_rate", protected="g", permutations=799)
     best = next(row for row in result.estimates if row["protected"] == "g: b")
     assert best["n"] == scan("person").estimates[0]["n"]
 

@@ -244,8 +244,8 @@ def test_scores_in_bins_are_close_to_exact_ones() -> None:
     assert parts.score == pytest.approx(whole.score, rel=0.15)
 
 
-def test_scan_all_corrects_over_its_scans(audit: fairtrial.Audit) -> None:
-    result = fairtrial.scan_all(audit, "fpr")
+def test_a_scan_of_every_class_corrects_over_its_scans(audit: fairtrial.Audit) -> None:
+    result = fairtrial.scan(audit, "fpr")
     assert len(result.estimates) == 8
     tested = [row for row in result.estimates if row["p_adjusted"] is not None]
     assert all(row["p_adjusted"] >= row["p_value"] for row in tested)
@@ -253,14 +253,21 @@ def test_scan_all_corrects_over_its_scans(audit: fairtrial.Audit) -> None:
     assert {"group: b", "sex: f", "region: north"} & {row["protected"] for row in result.found}
     assert len(result.primary()) == len(tested)
     with pytest.warns(FairtrialWarning, match="fewer than"):
-        fairtrial.scan_all(audit, "fpr", by="group", permutations=19)
+        fairtrial.scan(audit, "fpr", protected="group", permutations=19)
 
 
-def test_scan_all_refuses_what_it_does_not_declare(audit: fairtrial.Audit) -> None:
+def test_a_scan_of_every_class_refuses_what_it_does_not_take(audit: fairtrial.Audit) -> None:
     with pytest.raises(TypeError, match="penalti"):
-        fairtrial.scan_all(audit, "fpr", penalti=1)  # type: ignore[call-arg]
-    with pytest.raises(InputError, match="'null' must be one of"):
-        fairtrial.scan_all(audit, "fpr", null=None)  # type: ignore[arg-type]
+        fairtrial.scan(audit, "fpr", penalti=1)  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="'target' is for a scan of one protected class") as caught:
+        fairtrial.scan(audit, "fpr", null=None, target={"group": "a"})
+    assert "'null' cannot be none where several classes are scanned" in str(caught.value), (
+        "all faults at once"
+    )
+    with pytest.raises(
+        InputError, match="'protected' must be each, an attribute, a list of attributes, or a group"
+    ):
+        fairtrial.scan(audit, "fpr", protected=[{"group": "a"}])
 
 
 def test_metrics_of_ones_own() -> None:
@@ -490,8 +497,8 @@ def test_the_article_is_not_met_by_accident(audit: fairtrial.Audit, name: str) -
 def test_unknown_protected_value(audit: fairtrial.Audit) -> None:
     with pytest.raises(InputError, match="'protected' names group = 'B'"):
         fairtrial.scan(audit, "fpr", protected={"group": "B"})
-    with pytest.raises(InputError, match="must be a group like"):
-        fairtrial.scan(audit, "fpr", protected="b")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="'protected' names the unknown column 'b'"):
+        fairtrial.scan(audit, "fpr", protected="b")
 
 
 def test_metrics_a_scan_cannot_take(audit: fairtrial.Audit) -> None:
@@ -549,7 +556,7 @@ def test_states_have_codes_and_reasons(audit: fairtrial.Audit) -> None:
     best, *lower = run(audit, null=None).estimates
     assert (best["state"], best["state_reason"]) == ("not tested", "no null was asked for")
     assert {(row["state"], row["state_reason"]) for row in lower} == {("listed", "not tested")}
-    result = fairtrial.scan_all(
+    result = fairtrial.scan(
         fairtrial.Audit(
             small(60).assign(sex="f"), outcome="outcome", decision="decision", groups=["group", "sex"]
         ),
@@ -584,4 +591,4 @@ def test_charts_hold_the_numbers(audit: fairtrial.Audit) -> None:
     for picture in pictures:
         assert len(json.dumps(picture.chart.to_dict())) > 500
     assert sum(bar["draws"] for bar in result.details["null_histogram"]) == 19
-    assert fairtrial.scan_all(audit, "fpr", permutations=4000).pictures()[0].name == "scans"
+    assert fairtrial.scan(audit, "fpr", permutations=4000).pictures()[0].name == "scans"

@@ -131,7 +131,7 @@ COMPLETE_ROWS = {
 
 @pytest.mark.parametrize(
     "name",
-    sorted(set(trial_methods()) - {"measure", "tabulate", "certify", "flag", "scan", "scan_all", "watch"}),
+    sorted(set(trial_methods()) - {"measure", "tabulate", "certify", "flag", "scan", "watch"}),
 )
 def test_methods_of_complete_rows_are_refused_whatever_is_asked(name: str) -> None:
     """They would leave out everybody who was refused a loan."""

@@ -23,7 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from tests.english import reads, whole
 
 import fairtrial as ft
-from fairtrial import METRICS, CompareResult, ScanAllResult, ScanResult, TransportResult
+from fairtrial import METRICS, CompareResult, ScanResult, TransportResult
 from inside.explain import PairGap, estimate_rows, p_text, signed, two_rules, verdict_and_notes
 from inside.ground import Note
 from inside.improve import sentences as improve_words
@@ -31,7 +31,7 @@ from inside.methods import declared_methods
 from inside.plan import answer as plan_words
 from inside.plan import answer as planned
 from inside.results import Verdict, counted, undefined
-from inside.scan import Rung, _blocks, every_class
+from inside.scan import Rung, ScanEachResult, _blocks, every_class
 from inside.scan import answer as scan_words
 from inside.transport import sentences as transport_words
 from inside.trial import (
@@ -137,7 +137,7 @@ def test_compare(value: float, kind: str, p_value: float) -> None:
         whole(two_rules._drivers_text([{**row, "state": state}], kind))
 
 
-# -- scan and scan_all ------------------------------------------------------------------------------------------------
+# -- scan, of one class and of every one ------------------------------------------------------------------------------
 def best_of(value: float, people: int, state: str = "found") -> dict[str, Any]:
     return {
         "direction": "above", "subgroup": "everyone", "n": people, "state": state, "rate": value, "expected": value,
@@ -176,15 +176,18 @@ def test_scan(value: float, people: int) -> None:
 
 @pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_scan_all(count: int) -> None:
+def test_a_scan_of_every_class(count: int) -> None:
     rows = [best_of(0.5, 1)] * count
     reads(every_class._verdict(METRICS["accuracy"], rows).text)
     whole(every_class._few_draws(count, 10**9, count).text)
     verdict = Verdict("found", "found: so")
     for more in (0, 1):
         untested = [{**best_of(0.5, 1), "p_value": undefined("why")}] * more
-        result = ScanAllResult(question="?", null="", verdict=verdict, estimates=tuple(rows + untested))
+        result = ScanEachResult(question="?", null="", verdict=verdict, estimates=tuple(rows + untested))
         assert all(whole(text) for text in result.reading()[1:])
+    scanned = ft.scan(few_people(), "selection_rate", permutations=19)
+    reads(scanned.verdict.text)
+    noted(scanned.notes)
 
 
 @pytest.mark.parametrize("name", ["stratified", "propensity"])
@@ -497,7 +500,6 @@ def runs(folder: Path) -> dict[str, Callable[[], Any]]:
         "scan": lambda: ft.scan(
             audit, "selection_rate", protected={"G": "A"}, permutations=19, null="propensity"
         ),
-        "scan_all": lambda: ft.scan_all(audit, "selection_rate", permutations=19),
         "explain": lambda: ft.explain(audit, "separation"),
         "compare": lambda: explanation.compare(explanation),
         "improve": lambda: ft.improve(audit, "accuracy", "selection_rate", **one),
@@ -526,8 +528,7 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 # Where each method's sentences are made; those of measure, certify and flag are written out in test_sentences.py.
 MODULES = {
     "measure": (), "certify": ("compare.certify_answer",), "flag": (),
-    "scan": ("scan.answer", "scan.matched_scan", "scan.result"),
-    "scan_all": ("scan.every_class",),
+    "scan": ("scan.answer", "scan.every_class", "scan.matched_scan", "scan.result"),
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words"),
     "compare": ("explain.two_rules",),
     "improve": ("improve.sentences",), "transport": ("transport.sentences", "transport.result"),

@@ -92,7 +92,7 @@ def applicants() -> pd.DataFrame:
 def test_unknown_people_are_counted_once_and_small_categories_are_named() -> None:
     frame = applicants()
     audit = ft.Audit(frame, decision="d", score="score", groups=["race", "sex"], missing="category")
-    result = ft.tabulate(audit, "local-law-144", tool="Screener 2", audit_date="1 May 2026")
+    result = ft.tabulate(audit, "local-law-144", about={"tool": "Screener 2", "audit_date": "1 May 2026"})
     assert rows_of(result)["(unknown)"]["n"] == 7, "row 4 lacks both and is one person"
     left = {row["group"] for row in result.estimates if row["state"] == "left out"}
     sizes = {

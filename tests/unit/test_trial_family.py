@@ -126,7 +126,6 @@ TONES = {
     ("certify", "certified"): "good",
     ("flag", "flagged"): "bad",
     ("scan", "found"): "bad",
-    ("scan_all", "found"): "bad",
     ("transport", "violated"): "bad",
     ("explain", "violated"): "bad",
     ("improve", "alternative-exists"): "bad",
@@ -148,7 +147,6 @@ def test_what_was_not_asked() -> None:
     asked = ["measure", "certify", "flag", "transport", "explain", "improve"]
     assert not_asked(asked) == ["Which unknown subgroups are harmed?", "Does it stay fair?"]
     assert not_asked([*asked, "scan", "watch"]) == []
-    assert not_asked([*asked, "scan_all", "watch"]) == [], "it asks the same question, of every group"
 
 
 def test_equal_p_values_of_one_comparison_are_one_test() -> None:

@@ -68,9 +68,9 @@ def test_violation_found_dated_and_kept(state: str) -> None:
 
 
 def test_no_sentence_mixes_the_two_claims(state: str) -> None:
-    look(state, weeks(1, 12), tolerance=0.05, window=6, reference=["1", "6"])
+    look(state, weeks(1, 12), tolerance=0.05, stream={"window": 6}, reference=["1", "6"])
     for frame in (weeks(13, 30, gap=0.3), weeks(31, 90, gap=0.0)):
-        result = look(state, frame, tolerance=0.05, window=6, reference=["1", "6"])
+        result = look(state, frame, tolerance=0.05, stream={"window": 6}, reference=["1", "6"])
         for text in [result.verdict.text, *result.reading()]:
             for sentence in text.split(". "):
                 any_period = "at least one period" in sentence or "some period" in sentence
@@ -135,8 +135,8 @@ def test_real_values(state: str) -> None:
         look(state, frame, metric=metric, tolerance=3)
     assert not Path(state).exists(), "what was refused leaves nothing behind"
     with pytest.raises(fairtrial.InputError, match=r"\[10, 20\] do not hold all values"):
-        look(state, frame, metric=metric, tolerance=3, bounds=[10, 20])
-    result = look(state, frame, metric=metric, tolerance=3, bounds=[0, 60])
+        look(state, frame, metric=metric, tolerance=3, stream={"bounds": [10, 20]})
+    result = look(state, frame, metric=metric, tolerance=3, stream={"bounds": [0, 60]})
     row = result.estimates[0]
     assert row["value_kind"] == "number"
     assert row["difference_low"] < 8 < row["difference_high"]
@@ -156,7 +156,7 @@ def test_growing_family_has_fixed_weights(state: str) -> None:
 
 
 def test_change_is_found_and_dated(state: str) -> None:
-    options = {"tolerance": 0.3, "reference": ["1", "20"], "run_length": 200}
+    options = {"tolerance": 0.3, "reference": ["1", "20"], "stream": {"run_length": 200}}
     assert look(state, weeks(1, 40), **options).verdict.code in ("certified", "undetermined")
     result = look(state, weeks(41, 70, gap=0.2), **options)
     assert result.verdict.code == "changed"
@@ -171,7 +171,7 @@ def test_no_change_is_silent(state: str) -> None:
 
 
 def test_windows_have_their_own_claims(state: str) -> None:
-    result = look(state, weeks(1, 12, gap=0.4, n=400), tolerance=0.05, window=4)
+    result = look(state, weeks(1, 12, gap=0.4, n=400), tolerance=0.05, stream={"window": 4})
     assert len(result.details["windows"]) == 6
     assert result.details["windows"][0]["last"] == "4"
     assert result.details["windows"][2]["violated"]
@@ -214,7 +214,7 @@ def test_a_group_that_never_meets_its_target_is_not_compared(state: str) -> None
 
 def test_periods_that_are_pooled_are_said_to_be(state: str) -> None:
     frame = visits(*[(week % 2, float(week % 3 == 0), (week + 1) % 2) for week in range(1, 61)])
-    result = look(state, frame, tolerance=0.05, block=5)
+    result = look(state, frame, tolerance=0.05, stream={"block": 5})
     assert result.estimates[0]["blocks"] == 6
     assert "taking rates as steady within pooled periods (up to 10)" in result.verdict.text
     assert next(note.text for note in result.notes if note.code == "pooled").startswith("Up to 10 periods")
@@ -223,7 +223,7 @@ def test_periods_that_are_pooled_are_said_to_be(state: str) -> None:
 def test_real_values_lose_no_row_of_their_first_period(state: str) -> None:
     """One row of A cannot both teach a centre and be compared: that period is one block."""
     frame = visits((1, 0.5, 40), (20, 0.5, 40)).assign(wage=lambda rows: rows["hired"] * 0.5)
-    result = look(state, frame, metric={"name": "wage", "value": "wage"}, bounds=[0, 1])
+    result = look(state, frame, metric={"name": "wage", "value": "wage"}, stream={"bounds": [0, 1]})
     row = result.estimates[0]
     assert (row["n"], row["target_n"], row["blocks"], result.details["periods_alone"]) == (21, 80, 2, 0)
 
@@ -251,11 +251,13 @@ def test_the_widest_of_several_groups_holds_for_all_together(state: str, tmp_pat
 
 # -- late rows and repeated people ----------------------------------------------------------------------------
 def test_rows_after_the_waiting_time_are_counted_and_left_out(state: str) -> None:
-    result = look(state, weeks(1, 4), waiting=2)
+    result = look(state, weeks(1, 4), stream={"waiting": 2})
     assert result.details["open_periods"] == ["3", "4"]
     assert result.details["last_period"] == "2"
     result = look(
-        state, pd.concat([weeks(5, 5), weeks(2, 2, seed=9, n=7), weeks(3, 3, seed=8, n=11)]), waiting=2
+        state,
+        pd.concat([weeks(5, 5), weeks(2, 2, seed=9, n=7), weeks(3, 3, seed=8, n=11)]),
+        stream={"waiting": 2},
     )
     assert result.details["left_out_late"] == 7
     assert result.details["last_period"] == "3"
@@ -271,7 +273,7 @@ def test_lateness_that_depends_on_the_outcome_is_noticed(state: str, tmp_path: P
             frame = weeks(week, week, n=200)
             chance = np.where((frame["race"] == "A") & (frame["hired"] == 1), 0.6, 0.1) if selective else 0.3
             late = generator.random(len(frame)) < chance
-            result = look(path, pd.concat([frame[~late], held]), waiting=1, tolerance=0.1)
+            result = look(path, pd.concat([frame[~late], held]), stream={"waiting": 1}, tolerance=0.1)
             held = frame[late]
         said = any("lateness depends on what is measured" in text for text in result.reading())
         assert said == selective
@@ -291,7 +293,9 @@ def test_each_person_once_ever(state: str) -> None:
     people = json.loads(Path(state).read_text().splitlines()[1])["line"]["people"]
     assert len(set(people)) == 160
     assert all(len(name) == 16 for name in people), "names are hashed"
-    these = look(state + "2", frame, roles={"unit": "person"}, repeated="these people", tolerance=0.2)
+    these = look(
+        state + "2", frame, roles={"unit": "person"}, stream={"repeated": "these people"}, tolerance=0.2
+    )
     assert sum(row["n"] for row in these.estimates) == 960
     assert "of these people" in these.verdict.text
 
@@ -416,10 +420,12 @@ def arrays_of(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the snapshot holds, and what a replay of the lines from the beginning gives."""
     audit = fairtrial.Audit(frame, decision="hired", groups="race")
+    named = {**options, **options.get("stream", {})}
     chosen = Options(**{
         "metric": "selection_rate", "period": "week", "by": None, "depth": 1, "target": "rest", "scale": "difference",
         "tolerance": None, "direction": "differs", "bounds": None, "waiting": 0, "window": None, "reference": None,
-        "run_length": 500, "block": 1, "repeated": "once", "confidence_level": 0.95, **options,
+        "run_length": 500, "block": 1, "repeated": "once", "confidence_level": 0.95,
+        **{name: value for name, value in named.items() if name != "stream"},
     })  # fmt: skip
     asked, _ = question(audit, find_metric("watch", "selection_rate"), chosen)
     with open_state(Path(path)) as file:
@@ -432,8 +438,8 @@ def arrays_of(
 
 
 @pytest.mark.parametrize("options", [
-    {"tolerance": 0.05, "window": 5, "reference": ["1", "8"]},
-    {"scale": "ratio", "tolerance": 0.8, "waiting": 2},
+    {"tolerance": 0.05, "stream": {"window": 5}, "reference": ["1", "8"]},
+    {"scale": "ratio", "tolerance": 0.8, "stream": {"waiting": 2}},
 ])  # fmt: skip
 def test_replay_equals_weekly_updates_bit_for_bit(state: str, options: dict[str, Any]) -> None:
     for week in range(1, 25):
@@ -538,7 +544,10 @@ def test_the_audit_file_and_the_report(tmp_path: Path) -> None:
         ({"period": "wek"}, "names the unknown column 'wek'"),
         ({"period": "race"}, "'period' cannot be an attribute that is compared"),
         ({"reference": ["9", "3"]}, "must be two periods, the first and the last"),
-        ({"bounds": [0, 1]}, "'bounds' are for real values"),
+        ({"stream": {"bounds": [0, 1]}}, "'bounds' are for real values"),
+        ({"stream": {"waitng": 1}}, "'stream' may name bounds, .* Did you mean 'waiting'?"),
+        ({"stream": {"waiting": -1}}, "'waiting' must be a whole number of at least 0, got -1"),
+        ({"stream": {"repeated": "twice"}}, "'repeated' must be one of"),
         ({"target": 1.5}, "of a rate must lie between 0 and 1"),
         ({"roles": {"bins": {"age": 4}}, "by": "age"}, "of 'age' must be edges"),
         (
@@ -571,13 +580,13 @@ def test_real_values_of_later_batches_come_from_cells(state: str) -> None:
     for number, frame in enumerate(frames):
         frame["wage"] = np.random.default_rng(number).random(len(frame))
     for frame in (frames[0], frames[1], frames[0], frames[1]):
-        result = look(state, frame, metric=metric, bounds=[0, 1], tolerance=0.2)
+        result = look(state, frame, metric=metric, stream={"bounds": [0, 1]}, tolerance=0.2)
     assert result.details["batches"] == 2
     assert sum(row["n"] for row in result.estimates) == 6 * 160
     frames[1]["wage"] += 3
     frames[1]["week"] += 10
     with pytest.raises(fairtrial.InputError, match="do not hold all values"):
-        look(state, frames[1], metric=metric, bounds=[0, 1], tolerance=0.2)
+        look(state, frames[1], metric=metric, stream={"bounds": [0, 1]}, tolerance=0.2)
 
 
 @pytest.mark.slow

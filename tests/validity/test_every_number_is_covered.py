@@ -18,6 +18,7 @@ import pytest
 
 import fairtrial
 from inside.methods import declared_methods
+from inside.scan import ScanEachResult
 from inside.trial import difference
 from validity import whole_functions
 from validity.board import cells
@@ -46,7 +47,7 @@ def declared() -> set[str]:
     """'method.column' of every p-value and limit."""
     return {
         f"{name}.{column.name}"
-        for name, found in kinds().items()
+        for name, found in [*kinds().items(), ("scan", ScanEachResult)]
         for column in found.columns
         if column.kind == "p" or column.is_low or column.is_high
     }
@@ -91,8 +92,10 @@ def results() -> dict[str, list[Any]]:
                 ),
             ],
             "flag": [fairtrial.flag(people, "fpr", direction="differs")],
-            "scan": [fairtrial.scan(people, "fpr", protected={"sex": "f"}, permutations=99, jobs=1)],
-            "scan_all": [fairtrial.scan_all(people, "fpr", by="sex", permutations=199, jobs=1)],
+            "scan": [
+                fairtrial.scan(people, "fpr", protected={"sex": "f"}, permutations=99, jobs=1),
+                fairtrial.scan(people, "fpr", protected="sex", permutations=199, jobs=1),
+            ],
             "transport": [fairtrial.transport(people, "equalized_odds", by="sex")],
             "explain": explained,
             "compare": [explained[0].compare(explained[1])],
@@ -154,7 +157,8 @@ def test_every_number_of_a_change_has_a_line():
 
 def test_what_lines_name_exists():
     """A line cannot name what is printed nowhere."""
-    columns = {f"{name}.{column.name}" for name, found in kinds().items() for column in found.columns}
+    found = [*kinds().items(), ("scan", ScanEachResult)]
+    columns = {f"{name}.{column.name}" for name, kind in found for column in kind.columns}
     keys = {
         number
         for method, given in results().items()

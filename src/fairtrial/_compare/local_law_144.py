@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from fairtrial._compare.table_parts import (
     stated,
 )
 from fairtrial._compare.tolerance import FOUR_FIFTHS
+from fairtrial._errors import Fault, Faults, did_you_mean
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.proportions import rate_interval
 from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
@@ -48,6 +49,7 @@ JUSTIFIED = {"justification": "Justification for leaving categories out"}
 def build(request: Request) -> BuiltTable:
     """Selection rates, scoring rates where there is a score, and the unknown counted once."""
     request.audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
+    _check_about(request.options["about"])
     if not request.audit.has("score"):
         need(request.audit, "decision")
     groups = known_groups(request)
@@ -59,8 +61,21 @@ def build(request: Request) -> BuiltTable:
     places = [group.place for group in present] * len(kinds)
     places.append([[attributes[0], MISSING]] if len(attributes) == 1 else [])
     left = [line for line in lines if line["state"] == LEFT_OUT.code]
-    said = stated(request.options, {**STATED, **(JUSTIFIED if left else {})})
+    said = stated(request.options["about"] or {}, {**STATED, **(JUSTIFIED if left else {})})
     return BuiltTable(lines, places, _sentence(lines), said, notes + _notes(request, left))
+
+
+def _check_about(about: Mapping[str, Any] | None) -> None:
+    """Only what stands beside the table may be stated, each as a text."""
+    known = [*STATED, *JUSTIFIED]
+    faults = Faults(WHO)
+    for name, said in (about or {}).items():
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            faults.add(Fault("about", f"may name {', '.join(known)}", got=name, hint=hint))
+        elif not isinstance(said, str):
+            faults.add(Fault("about", "must be a text", subject=repr(name), got=said))
+    faults.raise_any()
 
 
 class Kind(NamedTuple):

@@ -259,7 +259,7 @@ TABLES: dict[str, FieldTable] = {
     "local-law-144": FieldTable(
         "What are the selection rates and impact ratios (New York City Local Law 144)?",
         impact.build,
-        frozenset({"smallest", "tool", "audit_date", "distribution_date", "data_source", "justification"}),
+        frozenset({"smallest", "about"}),
     ),
     "adverse-impact": FieldTable(
         "How far are selections from chance, and how many people is that (US employment practice)?",

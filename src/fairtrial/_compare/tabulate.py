@@ -25,6 +25,18 @@ def entry(text: str) -> Any:
         raise ValueError('{"group": {"race": "Black"}, "hazard": "…", "threshold": 0.05}') from None
 
 
+def statement(text: str) -> tuple[str, str]:
+    """One statement, typed as its name and its text.
+
+    >>> statement("tool=Screener 2")
+    ('tool', 'Screener 2')
+    """
+    name, _, said = text.partition("=")
+    if not said:
+        raise ValueError("tool=Screener 2")
+    return name, said
+
+
 Which = Annotated[
     Literal[
         "local-law-144",
@@ -43,11 +55,16 @@ Smallest = Annotated[
         "Categories under this share of the people have no impact ratio (local-law-144).", least=0, below=0.5
     ),
 ]
-Tool = Annotated[str, Option("The tool that was audited (local-law-144).")]
-AuditDate = Annotated[str, Option("When the audit was made (local-law-144).")]
-DistributionDate = Annotated[str, Option("Since when the tool is in use (local-law-144).")]
-DataSource = Annotated[str, Option("Where the data come from and what they are (local-law-144).")]
-Justification = Annotated[str, Option("Why small categories are left out (local-law-144).")]
+About = Annotated[
+    Mapping[str, Any] | None,
+    Option(
+        "What the law asks to be stated beside the numbers (local-law-144): tool, audit_date, distribution_date, "
+        "data_source, and the justification where small categories are left out; tool=Screener 2 on the command line.",
+        form=statement,
+        many=True,
+        must="a table of tool, audit_date, distribution_date, data_source and justification",
+    ),
+]
 Price = Annotated[str | None, Option("Column of a price, such as an interest rate (score-and-price).")]
 PriceUnit = Annotated[
     Literal["percent", "fraction"],
@@ -92,11 +109,7 @@ def tabulate(
     target: a.AnyTarget = "rest",
     within: a.Within = None,
     smallest: Smallest = 0.02,
-    tool: Tool = "",
-    audit_date: AuditDate = "",
-    distribution_date: DistributionDate = "",
-    data_source: DataSource = "",
-    justification: Justification = "",
+    about: About = None,
     price: Price = None,
     price_unit: PriceUnit = "percent",
     denominator: Denominator = "groups",
@@ -123,16 +136,10 @@ def tabulate(
         Columns people must be alike in, such as job and grade: gaps are compared within them.
     smallest : float, default 0.02
         Categories under this share of the people have no impact ratio (local-law-144).
-    tool : str, default ''
-        The tool that was audited (local-law-144).
-    audit_date : str, default ''
-        When the audit was made (local-law-144).
-    distribution_date : str, default ''
-        Since when the tool is in use (local-law-144).
-    data_source : str, default ''
-        Where the data come from and what they are (local-law-144).
-    justification : str, default ''
-        Why small categories are left out (local-law-144).
+    about : dict or None, default None
+        What the law asks to be stated beside the numbers (local-law-144): tool, audit_date,
+        distribution_date, data_source, and the justification where small categories are left out;
+        tool=Screener 2 on the command line.
     price : str or None, default None
         Column of a price, such as an interest rate (score-and-price).
     price_unit : {'percent', 'fraction'}, default 'percent'
@@ -164,9 +171,8 @@ def tabulate(
     from fairtrial._compare.tables import answer, refuse_others
 
     own = {
-        "smallest": smallest, "tool": tool, "audit_date": audit_date, "distribution_date": distribution_date,
-        "data_source": data_source, "justification": justification, "price": price, "price_unit": price_unit,
-        "denominator": denominator, "quantiles": quantiles, "records": records,
+        "smallest": smallest, "about": about, "price": price, "price_unit": price_unit, "denominator": denominator,
+        "quantiles": quantiles, "records": records,
     }  # fmt: skip
     refuse_others(table, {**own, "target": target, "within": within})
     request = Request(

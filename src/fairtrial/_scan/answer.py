@@ -39,8 +39,7 @@ def found_by(scan: AnyScan, audit: Audit, data: ScanData, result: type[Answer]) 
     describer = SubgroupDescriber(request, data, scan, found)
     luck = None
     if request.null is not None:
-        name = f"{request.who} of {request.who_is}"
-        luck = luck_of(scan, found[0].score, name=name, key=_identity(audit, data, request))
+        luck = luck_of(scan, found[0].score, name=request.draws_name, key=_identity(audit, data, request))
     notes = [*audit.notes(complete=False), *_left_out(audit, request, data), *data.notes, *scan.notes()]
     return _result(audit, describer, luck, notes, result)
 

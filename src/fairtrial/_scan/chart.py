@@ -162,7 +162,7 @@ def _limits(details: Mapping[str, Any], observed: float) -> Any:
     )
 
 
-def scan_all_pictures(result: Result) -> list[Picture]:
+def every_class_pictures(result: Result) -> list[Picture]:
     """One line per protected class: what is expected, what is observed, and whether it remains after adjustment."""
     rows = [_class_row(row) for row in result.estimates if scalar(row["rate"]) is not None]
     if not rows:

@@ -11,8 +11,8 @@ import numpy as np
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.direction import harmed_side
-from fairtrial._audit.groups import check_not_continuous
-from fairtrial._errors import FairtrialWarning, NotApplicable, Note
+from fairtrial._audit.groups import by_attributes, check_not_continuous
+from fairtrial._errors import FairtrialWarning, Fault, Faults, NotApplicable, Note
 from fairtrial._inference.multiplicity import holm
 from fairtrial._metrics.groups import Group
 from fairtrial._metrics.metric import Metric
@@ -20,9 +20,28 @@ from fairtrial._results.column import State, Verdict, undefined
 from fairtrial._results.text import counted
 from fairtrial._scan.answer import answer
 from fairtrial._scan.request import Names, ScanRequest, ask, named, names_of
-from fairtrial._scan.result import ScanAllResult, ScanResult
+from fairtrial._scan.result import ScanEachResult, ScanResult
 
-WHO = "scan_all"
+WHO = "scan"
+
+
+def find_attributes(audit: Audit, protected: object, target: object, null: str | None) -> tuple[str, ...]:
+    """The attributes of which every value is scanned, refused together with what only a scan of one class takes."""
+    faults = Faults(WHO)
+    if target != "rest":
+        faults.add(
+            Fault("target", "is for a scan of one protected class", cure="name the class, or leave it out")
+        )
+    if null is None:
+        required = "cannot be none where several classes are scanned: their p-values are corrected together"
+        faults.add(Fault("null", required))
+    faults.raise_any()
+    named = None if protected == "each" else protected or None
+    attributes = by_attributes(WHO, audit, named, "protected")
+    for name in attributes:
+        audit.check_column(WHO, "protected", name)
+        check_not_continuous(WHO, audit, name, "protected")
+    return attributes
 
 
 def scan_every_class(
@@ -32,15 +51,13 @@ def scan_every_class(
     *,
     features: Names,
     within: Names,
+    permutations: int | None,
     **how: Any,
-) -> ScanAllResult:
+) -> ScanEachResult:
     """Scan every value of the attributes, with subgroups of the others and of `features`; `how` as in a scan of one."""
-    for name in attributes:
-        audit.check_column(WHO, "by", name)
-        check_not_continuous(WHO, audit, name)
     groups = [Group(((name, (label,)),)) for name in attributes for label in audit.levels(name)]
     needed = int(np.ceil(20 * len(groups) / (1.0 - how["confidence_level"]))) - 1
-    how["permutations"] = how["permutations"] or needed
+    how |= {"permutations": permutations or needed, "sequential": True}
     others = dict.fromkeys([*attributes, *(audit.features if features is None else names_of(features))])
     controlled = names_of(within)
     scans: dict[Group, ScanResult | str] = {}
@@ -62,10 +79,14 @@ def _joined(
     how: Mapping[str, Any],
     scans: dict[Group, ScanResult | str],
     needed: int,
-) -> ScanAllResult:
+) -> ScanEachResult:
     """One table over all scans, best first, with Holm's adjustment."""
     label = metric.label
-    arguments = {"metric": metric.to_dict(), "by": list(attributes), "permutations": how["permutations"]}
+    arguments = {
+        "metric": metric.to_dict(),
+        "protected": list(attributes),
+        "permutations": how["permutations"],
+    }
     tested = {group: scan for group, scan in scans.items() if not isinstance(scan, str)}
     rows = _tested_rows(tested, 1.0 - how["confidence_level"])
     rows += [_untested_row(group, scan) for group, scan in scans.items() if isinstance(scan, str)]
@@ -75,7 +96,7 @@ def _joined(
     ]
     if how["permutations"] < needed:
         notes.append(_few_draws(how["permutations"], needed, len(scans)))
-    return ScanAllResult(
+    return ScanEachResult(
         question=f"Which subgroups have a deviating {label}, over every value of {', '.join(attributes)}?",
         null=(
             f"Given the other features and the metric's condition, the {label} does not depend on "
@@ -103,7 +124,7 @@ def _tested_rows(tested: dict[Group, ScanResult], alpha: float) -> list[dict[str
     """The best subgroup of every class, strongest first."""
     p_values = [float(result.estimates[0]["p_value"]) for result in tested.values()]
     adjusted = holm(p_values) if p_values else np.empty(0)
-    names = [column.name for column in ScanAllResult.columns]
+    names = [column.name for column in ScanEachResult.columns]
     rows = []
     for (group, result), p in zip(tested.items(), adjusted, strict=True):
         best = result.estimates[0]
@@ -123,7 +144,7 @@ def _tested_rows(tested: dict[Group, ScanResult], alpha: float) -> list[dict[str
 
 def _untested_row(group: Group, why: str) -> dict[str, Any]:
     return {
-        **{column.name: undefined(why) for column in ScanAllResult.columns},
+        **{column.name: undefined(why) for column in ScanEachResult.columns},
         **dict.fromkeys(("subgroup", "direction", "search")),
         "protected": named(group),
         "attribute": group.attributes[0],
@@ -137,7 +158,7 @@ def _few_draws(draws: int, needed: int, scans: int) -> Note:
         f"{counted(scans, 'scan')} needs: "
         "clear findings may be missed."
     )
-    warnings.warn(f"scan_all: {text}", FairtrialWarning, stacklevel=6)  # the line that called scan_all
+    warnings.warn(f"scan: {text}", FairtrialWarning, stacklevel=6)  # the line that called scan
     return Note("few-draws", text)
 
 

@@ -26,8 +26,8 @@ Asked = TypeVar("Asked", bound="ScanRequest")
 class ScanRequest:
     """The event of `metric` in the class `protected`, compared with `target` or, without one, with everybody else.
 
-    `free_condition` is the role whose both values take part (condition "any"). `sequential` draws stop early, and 0
-    permutations are as many as a correction over several scans needs.
+    `free_condition` is the role whose both values take part (condition "any"). `sequential` draws stop early, as those
+    of every class do.
     """
 
     models_condition: ClassVar[bool] = False  # whether a score that is the condition enters models
@@ -84,6 +84,11 @@ class ScanRequest:
     def who_is(self) -> str:
         """The protected class with its attribute: 'race: African-American'."""
         return named(self.protected)
+
+    @property
+    def draws_name(self) -> str:
+        """What the draws are called and seeded by; those of every class keep an old name, and so their p-values."""
+        return f"{'scan_all' if self.sequential else self.who} of {self.who_is}"
 
     @property
     def against(self) -> str:

@@ -1,4 +1,4 @@
-"""The results of `scan` and `scan_all`."""
+"""The result of `scan`: of one protected class, or of every one."""
 
 from __future__ import annotations
 
@@ -104,6 +104,19 @@ class ScanResult(Result):
         return str(self.details["search"])
 
     @property
+    def found(self) -> list[dict[str, Any]]:
+        """The rows that were found, of every class after the adjustment."""
+        return [row for row in self.estimates if row["state"] == "found"]
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> ScanResult:
+        """The result again, of one class or of every one, from `to_dict()` or from the JSON it was saved as."""
+        details = content.get("details") if isinstance(content, Mapping) else None
+        every = isinstance(details, Mapping) and isinstance(details.get("subgroups"), Mapping)
+        kind = ScanEachResult if every else cls
+        return super(ScanResult, kind).from_dict(content)
+
+    @property
     def best(self) -> dict[str, Any] | None:
         """The row of the best subgroup; None where it is masked."""
         return next((row for row in self.estimates if row["rank"] == 1), None)
@@ -158,10 +171,9 @@ class ScanResult(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScanAllResult(Result):
+class ScanEachResult(ScanResult):
     """One scan per value of every sensitive attribute, with p-values adjusted over all of them."""
 
-    kind: ClassVar[str] = "scan_all"
     columns: ClassVar[tuple[Column, ...]] = (
         Column("attribute", "attribute", "text"),
         Column("protected", "protected class", "text"),
@@ -192,19 +204,36 @@ class ScanAllResult(Result):
     citation: ClassVar[str] = _CITATION
 
     @property
-    def found(self) -> list[dict[str, Any]]:
-        """The lines that remain after adjustment."""
-        return [row for row in self.estimates if row["state"] == "found"]
+    def subgroup(self) -> dict[str, list[str]]:
+        """Attribute → admitted values of the strongest class's best subgroup."""
+        first = self.estimates[0]["protected"].replace(": ", "=", 1)
+        return {name: list(values) for name, values in self.details["subgroups"].get(first, {}).items()}
 
-    def close_ups(self) -> list[CloseUp]:
-        """The best subgroup of every class that was scanned."""
-        return _close_ups(self)
+    @property
+    def p_value(self) -> float | None:
+        """Of the strongest scan, adjusted over all; None where no class could be scanned."""
+        value = scalar(self.estimates[0]["p_adjusted"])
+        return None if value is None else float(value)
+
+    @property
+    def search(self) -> str:
+        """How the strongest class was searched: 'exact', 'depth 2' or 'restarts'."""
+        return str(self.estimates[0]["search"])
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The row of the strongest class; None where no class could be scanned."""
+        return next((row for row in self.estimates if scalar(row["p_value"]) is not None), None)
+
+    def verdict_of_shown(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        """Nothing: which class came first was told from what is masked."""
+        return ""
 
     def pictures(self) -> list[Picture]:
         """One line per protected class: what is expected and what is observed."""
-        from fairtrial._scan.chart import scan_all_pictures
+        from fairtrial._scan.chart import every_class_pictures
 
-        return scan_all_pictures(self)
+        return every_class_pictures(self)
 
     def reading(self) -> list[str]:
         """How many classes were scanned, and how many could not be."""

@@ -19,7 +19,9 @@ def employment_tables(settings: Employment, by: Sequence[Any]) -> Questions:
         for name in ("tool", "audit_date", "distribution_date", "data_source", "justification")
         if getattr(settings, name)
     }
-    law = {"table": "local-law-144", "by": by, "smallest": settings.smallest_category, **stated}
+    law = {"table": "local-law-144", "by": by, "smallest": settings.smallest_category}
+    if stated:
+        law["about"] = stated
     practice: dict[str, Any] = {"table": "adverse-impact", "by": by}
     if settings.requisition is not None:
         practice["within"] = [settings.requisition]

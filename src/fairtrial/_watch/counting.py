@@ -72,7 +72,9 @@ def check_values(asked: WatchRequest, low: float, high: float) -> None:
     if asked.bounds is None or not (low < asked.bounds[0] or high > asked.bounds[1]):
         return
     required = f"[{asked.bounds[0]:g}, {asked.bounds[1]:g}] do not hold all values: they run from {low:g} to {high:g}"
-    raise InputError(WHO, Fault("bounds", required, cure="state bounds that no value can ever pass"))
+    raise InputError(
+        WHO, Fault("stream", required, cure="state bounds that no value can ever pass", subject="'bounds'")
+    )
 
 
 def _scaled(asked: WatchRequest, n: Floats, total: Floats, m2: Floats) -> Floats:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
 from fairtrial import _options as options
 from fairtrial._audit.audit import Audit
+from fairtrial._errors import Fault, Faults, did_you_mean
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import method
 from fairtrial._options import Option
@@ -62,6 +64,62 @@ Repeated = Annotated[
     Literal["once", "these people"],
     Option("With a unit: count each person once ever, or count all rows and claim for these people only."),
 ]
+
+
+# -- What few watches need: one option, whose parts are declared as options are.
+def parts_of_stream(
+    *,
+    bounds: Bounds = None,
+    waiting: Waiting = 0,
+    window: Window = None,
+    block: Block = 1,
+    repeated: Repeated = "once",
+    run_length: RunLength = 500,
+) -> dict[str, Any]:
+    """The parts of `stream`, those that were not given at their defaults."""
+    return locals()
+
+
+def part_of_stream(text: str) -> tuple[str, Any]:
+    """One part of `stream`, typed.
+
+    >>> part_of_stream("waiting=2"), part_of_stream("bounds=0,1"), part_of_stream("repeated=these people")
+    (('waiting', 2), ('bounds', [0.0, 1.0]), ('repeated', 'these people'))
+    """
+    name, _, value = text.partition("=")
+    if not value:
+        raise ValueError("waiting=2 or bounds=0,1")
+    found = options.numbers(value)
+    return name, int(found) if isinstance(found, float) and found.is_integer() else found
+
+
+def check_stream(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Every part of `stream`; all faults at once."""
+    declared = {part.name: part for part in options.arguments_of(parts_of_stream)}
+    faults = Faults("watch")
+    for name, value in (given or {}).items():
+        if name not in declared:
+            required, hint = f"may name {', '.join(declared)}", did_you_mean(str(name), declared)
+            faults.add(Fault("stream", required, got=name, hint=hint))
+        elif (fault := declared[name].fault(declared[name].plain(value))) is not None:
+            faults.add(replace(fault, argument="stream", subject=repr(name)))
+    faults.raise_any()
+    return parts_of_stream(**{name: declared[name].plain(value) for name, value in (given or {}).items()})
+
+
+Stream = Annotated[
+    Mapping[str, Any] | None,
+    Option(
+        "What few watches need: bounds=0,1 (the least and the largest value of a real-valued metric), waiting=2 "
+        "(periods to wait for late outcomes; what comes later is counted and left out), window=12 (periods of "
+        "separate windows, each with a claim of its own), block=5 (where rows come one by one: periods are pooled "
+        "until both sides have so many rows), repeated=these people (with a unit: claim for these people only, "
+        "instead of counting each once), run_length=500 (periods to a false alarm of change, on average at least).",
+        form=part_of_stream,
+        many=True,
+        must="a table of bounds, waiting, window, block, repeated and run_length",
+    ),
+]
 AlertFile = Annotated[
     str | None, Option("File to write the alert to, as JSON for other programs; nothing is sent.", path=True)
 ]
@@ -90,13 +148,8 @@ def watch(
     scale: Scale = "difference",
     tolerance: a.Tolerance = None,
     direction: Direction = "differs",
-    bounds: Bounds = None,
-    waiting: Waiting = 0,
-    window: Window = None,
     reference: Reference = None,
-    run_length: RunLength = 500,
-    block: Block = 1,
-    repeated: Repeated = "once",
+    stream: Stream = None,
     confidence_level: a.Level = 0.95,
     alert_file: AlertFile = None,
 ) -> WatchResult:
@@ -128,22 +181,15 @@ def watch(
         The largest gap that is tolerated: '5 in 100', 0.05, or two numbers low,high.
     direction : {'differs', 'above', 'below'}, default 'differs'
         Which gaps violate: on both sides of the tolerance, above it, or below it.
-    bounds : list or None, default None
-        The smallest and the largest value a real-valued metric can take, such as 0,1.
-    waiting : int, default 0
-        Periods to wait for late outcomes; what comes later is counted and left out.
-    window : int or None, default None
-        Periods of separate windows, each with a claim of its own besides that of all.
     reference : list or None, default None
         First and last period that later ones are compared with, to date a change.
-    run_length : int, default 500
-        Periods to a false alarm of change, on average at least.
-    block : int, default 1
-        1: people of one period are compared with people of that period only. More, where rows come one by
-        one: periods are pooled until both sides have so many rows, and the rates are taken as steady
-        meanwhile.
-    repeated : {'once', 'these people'}, default 'once'
-        With a unit: count each person once ever, or count all rows and claim for these people only.
+    stream : dict or None, default None
+        What few watches need: bounds=0,1 (the least and the largest value of a real-valued metric),
+        waiting=2 (periods to wait for late outcomes; what comes later is counted and left out), window=12
+        (periods of separate windows, each with a claim of its own), block=5 (where rows come one by one:
+        periods are pooled until both sides have so many rows), repeated=these people (with a unit: claim
+        for these people only, instead of counting each once), run_length=500 (periods to a false alarm of
+        change, on average at least).
     confidence_level : float, default 0.95
         Of the intervals.
     alert_file : str or None, default None
@@ -170,7 +216,6 @@ def watch(
 
     chosen = Options(
         metric=metric, period=period, by=by, depth=depth, target=target, scale=scale, tolerance=tolerance,
-        direction=direction, bounds=bounds, waiting=waiting, window=window, reference=reference, run_length=run_length,
-        block=block, repeated=repeated, confidence_level=confidence_level,
+        direction=direction, reference=reference, confidence_level=confidence_level, **check_stream(stream),
     )  # fmt: skip
     return update(state, audit, chosen, alert_file)

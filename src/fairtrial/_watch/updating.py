@@ -13,7 +13,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells
 from fairtrial._audit.groups import by_attributes, check_target, find_groups
 from fairtrial._compare.tolerance import find_band
-from fairtrial._errors import Fault, Faults, InputError, Named, Note, Set, Words
+from fairtrial._errors import Fault, Faults, InputError, Note, Set, Words
 from fairtrial._method.known_outcomes import refuse_selective
 from fairtrial._metrics.groups import Group, Target, explicit_groups, find_target
 from fairtrial._metrics.metric import Metric
@@ -185,9 +185,10 @@ def _bounds(metric: Metric, chosen: Options, binary: bool) -> tuple[float, float
             raise InputError(
                 WHO,
                 Fault(
-                    "bounds",
+                    "stream",
                     f"are for real values; {metric.name!r} is 0 or 1",
-                    cure=Words("leave {} out", Named("bounds")),
+                    cure="leave them out",
+                    subject="'bounds'",
                 ),
             )
         return None
@@ -195,13 +196,17 @@ def _bounds(metric: Metric, chosen: Options, binary: bool) -> tuple[float, float
         required = (
             f"are needed: {metric.name!r} has real values, and without bounds nothing holds at every look"
         )
-        cure = Words("state the smallest and the largest value it can take, e.g. {}", Set("bounds", [0, 1]))
-        raise InputError(WHO, Fault("bounds", required, cure=cure))
+        cure = Words(
+            "state the smallest and the largest value it can take, e.g. {}", Set("stream", {"bounds": [0, 1]})
+        )
+        raise InputError(WHO, Fault("stream", required, cure=cure, subject="'bounds'"))
     pair = [float(end) for end in chosen.bounds]
     if len(pair) != 2 or not pair[0] < pair[1]:
-        raise InputError(WHO, Fault("bounds", "must be two numbers, the smaller first", got=chosen.bounds))
+        required = "must be two numbers, the smaller first"
+        raise InputError(WHO, Fault("stream", required, got=chosen.bounds, subject="'bounds'"))
     if chosen.scale == "ratio" and pair[0] != 0.0:
-        raise InputError(WHO, Fault("bounds", "of a ratio must begin at 0", got=chosen.bounds))
+        required = "of a ratio must begin at 0"
+        raise InputError(WHO, Fault("stream", required, got=chosen.bounds, subject="'bounds'"))
     return pair[0], pair[1]
 
 

@@ -157,7 +157,7 @@ def subgroups(content: Content) -> dict[str, Any]:
     """Groups that were searched for or listed: their rates, and how each search went."""
     rows, searches = [], {}
     for section, result in results_of(content):
-        if section["method"] not in ("scan", "scan_all", "flag"):
+        if section["method"] not in ("scan", "flag"):
             continue
         for number, row in enumerate(result.estimates, start=1):
             told = {name: scalar(cell) for name, cell in row.items()}

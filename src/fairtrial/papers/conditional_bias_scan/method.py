@@ -173,8 +173,9 @@ def scan(
         The data and their roles.
     metric : str or Metric or dict
         The metric by name, such as fpr, or one of your own.
-    protected : dict or Group
-        The protected class, such as race=African-American.
+    protected : dict or Group or str or list
+        The protected class, such as race=African-American; or an attribute, or several, of which every
+        value is scanned in turn, with one correction over all scans; each: all the audit's groups.
     target : dict or Group or {'rest'}, default 'rest'
         Who the class is compared with: rest, which is everybody else, or a group such as race=Caucasian.
     features : str or list or None, default None
@@ -217,8 +218,9 @@ def scan(
         The model that a propensity or bootstrap null draws from.
     neighbours : int, default 20
         How many people with neighbouring scores make one stratum of the stratified null.
-    permutations : int, default 999
-        How often luck is drawn.
+    permutations : int or {'enough'}, default 999
+        How often luck is drawn in each scan; enough: 999 times for one class, for several as often as a
+        clear finding needs to survive the correction.
     top : int, default 5
         How many subgroups are listed.
     confidence_level : float, default 0.95
