@@ -150,7 +150,7 @@ def notes(explanation: Explanation, details: dict[str, Any]) -> list[Note]:
         ),
         **_of_the_groups(explanation),
     }
-    if explanation.game.groups > 2:
+    if explanation.game.groups > 2 and explanation.request.gaps is not None:  # Remark 3.1 of the paper
         found["pairs"] = (
             "With more than two groups each gap is shared out by the game of its two groups alone. It is not the "
             "difference of the contributions to their values, which depend on every group."
