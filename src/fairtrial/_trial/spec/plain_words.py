@@ -10,11 +10,12 @@ from fairtrial._trial.spec.name_words import parts
 # What a column or a label of that very name says was done to people,
 WERE = {
     "accepted": ("accept", "acceptance"), "admitted": ("admit", "admission"), "approved": ("approve", "approval"),
-    "arrested": ("arrest", "arstmade"), "awarded": (), "called": ("call",), "declined": (), "denied": ("deny", "denial"),
-    "detained": (), "dismissed": (), "enrolled": (), "fired": (), "flagged": (), "frisked": ("frisk",), "funded": (),
-    "granted": (), "hired": ("hire",), "interviewed": ("interview",), "invited": ("invite",), "promoted": (),
-    "recommended": (), "refused": (), "rejected": ("reject", "rejection"), "released": (), "selected": (),
-    "searched": ("search", "search_conducted"), "shortlisted": ("shortlist",), "stopped": (),
+    "arrested": ("arrest", "arstmade"), "awarded": (), "called": ("call",), "declined": (),
+    "denied": ("deny", "denial"), "detained": (), "dismissed": (), "enrolled": (), "fired": (), "flagged": (),
+    "frisked": ("frisk",), "funded": (), "granted": (), "hired": ("hire",), "interviewed": ("interview",),
+    "invited": ("invite",), "promoted": (), "recommended": (), "refused": (), "rejected": ("reject", "rejection"),
+    "released": (), "selected": (), "searched": ("search", "search_conducted"), "shortlisted": ("shortlist",),
+    "stopped": (),
 }  # fmt: skip
 # and what they did, or did not do.
 DID = {
