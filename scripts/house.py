@@ -20,7 +20,14 @@ ROOT = Path(__file__).parents[1]
 LONG_FUNCTION = 30
 # options that mean the same everywhere and count for no question
 COMMON = {"confidence_level", "seed", "jobs", "progress"}
-SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
 MEASURE = """
 import json, sys, fairtrial
 def audit():

@@ -20,7 +20,6 @@ from fairtrial._inference.evidence.unit_sums import (
     degrees_of_freedom,
     df_of_uneven_units,
 )
-from fairtrial._inference.laws.added_unit import NONE_MISSING, UnitLines
 from fairtrial._inference.laws.gaps import (
     LOGARITHM_ENDS,
     SMALLEST_P,
@@ -31,7 +30,7 @@ from fairtrial._inference.laws.gaps import (
     nobody,
     quadratic_form,
 )
-from fairtrial._inference.laws.pooled_weights import PooledWeights, as_student
+from fairtrial._inference.laws.small_counts import NONE_MISSING, PooledWeights, UnitLines, as_student
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.two_rates import Null, TwoRates, at_null, estimate_and_error, score_roots
 from fairtrial._inference.ways import Scale
