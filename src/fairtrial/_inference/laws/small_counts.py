@@ -36,7 +36,7 @@ Units = tuple[
 ]  # weight, weight with the event (or without it), and number of the units
 
 
-class UnitLines:
+class AddedUnits:
     """The units of every group with the one that is added, for the events or for their absence."""
 
     def __init__(self, groups: list[Units], everyone: Units) -> None:
@@ -48,7 +48,7 @@ class UnitLines:
         self.weight, self.total, self.times = np.concatenate(lines, axis=1)
 
     @classmethod
-    def both(cls, sums: UnitSums, member: Bools) -> tuple[UnitLines, UnitLines]:
+    def both(cls, sums: UnitSums, member: Bools) -> tuple[AddedUnits, AddedUnits]:
         """Of the events, and of their absence."""
         groups, everyone = (
             [_units_of(sums, inside) for inside in member],
@@ -176,7 +176,7 @@ def saddlepoint(
 TURNS = 4
 
 
-class Part(NamedTuple):
+class WeightMoments(NamedTuple):
     """Of one sample's mean at a rate: the mean weight of its people, its variance and its third moment."""
 
     weight: Floats
@@ -212,7 +212,7 @@ class PooledWeights:
             ]
         self.everyone, self.events = first.sum(axis=2) / factor[..., 0], first[..., 1] / factor[..., 0]
 
-    def part(self, sample: int, rate: Floats) -> Part:
+    def part(self, sample: int, rate: Floats) -> WeightMoments:
         """What the mean of one sample is where this is its rate."""
         (light, heavy), (light2, heavy2), (light3, heavy3) = (
             (moment[..., 0], moment[..., 1]) for moment in self.moments
@@ -222,7 +222,7 @@ class PooledWeights:
         weight = share * heavy + (1.0 - share) * light
         variance = share * heavy2 * (1.0 - rate) ** 2 + (1.0 - share) * light2 * rate**2
         third = share * heavy3 * (1.0 - rate) ** 3 - (1.0 - share) * light3 * rate**3
-        return Part(weight, variance / (people * weight**2), third / (people**2 * weight**3))
+        return WeightMoments(weight, variance / (people * weight**2), third / (people**2 * weight**3))
 
     def roots(self, value: Floats, scale: Scale) -> tuple[Floats, Floats]:
         """The score and the same corrected for its skewness where the gap is `value`."""
