@@ -30,7 +30,7 @@ from fairtrial._inference.laws.gaps import (
     nobody,
     quadratic_form,
 )
-from fairtrial._inference.laws.small_counts import NONE_MISSING, PooledWeights, AddedUnits, as_student
+from fairtrial._inference.laws.small_counts import NONE_MISSING, AddedUnits, PooledWeights, as_student
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.two_rates import Null, TwoRates, at_null, estimate_and_error, score_roots
 from fairtrial._inference.ways import Scale
