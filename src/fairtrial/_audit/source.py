@@ -21,7 +21,6 @@ from fairtrial._audit.engine import (
     row_fingerprint,
     text_fingerprint,
 )
-from fairtrial._audit.files import AS_WRITTEN, Files, is_files
 from fairtrial._audit.frames import (
     Frame,
     arrow_column,
@@ -53,6 +52,13 @@ class Counted:
     column: str
 
 
+def is_files(data: object) -> bool:
+    """Whether data are a path, several paths or an open file."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
+    return isinstance(data, str | os.PathLike) or (hasattr(data, "read") and not hasattr(data, "columns"))
+
+
 class Source:
     """A table wherever it lives. In-memory frames and files are queried through DuckDB, lazy ones in place."""
 
@@ -78,6 +84,8 @@ class Source:
 
     def _open(self, data: object, reading: Mapping[str, Any] | None) -> None:
         if is_files(data):
+            from fairtrial._audit.files import Files
+
             self._files = Files(data, reading)
             self.columns = self._files.columns
             return
@@ -230,7 +238,11 @@ class Source:
     def label_column(self, name: str, kind: Kind) -> str:
         """Where a column's labels are: beside the numbers in a CSV file, whose labels stay as they are written."""
         written = self._files is not None and self._files.csv and kind == "float"
-        return name + AS_WRITTEN if written else name
+        if not written:
+            return name
+        from fairtrial._audit.files import AS_WRITTEN
+
+        return name + AS_WRITTEN
 
     def _relation(self, columns: Sequence[str]) -> Any:
         """In-memory columns as a DuckDB relation; each is converted once."""
