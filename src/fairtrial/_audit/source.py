@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import narwhals as nw
 
@@ -32,6 +33,9 @@ from fairtrial._audit.frames import (
 )
 from fairtrial._errors import Fault, InputError
 from fairtrial._labels import canonical
+
+if TYPE_CHECKING:
+    from fairtrial._audit.files import Files
 
 Kind = Literal["bool", "int", "float", "text", "other", "unfit"]
 BATCH = 1 << 18  # rows that are looked at together

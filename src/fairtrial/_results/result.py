@@ -17,7 +17,7 @@ from fairtrial._results.text import summary_html, summary_text
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
-    from fairtrial._results.charts.picture import Picture
+    from fairtrial._results.charts import Picture
     from fairtrial._results.claims import Claim
     from fairtrial._results.column import CloseUp
 
