@@ -10,9 +10,18 @@ from typing import Any, Literal, cast
 
 import narwhals as nw
 
-from fairtrial._audit.engine import WHO, collect, connect, open_table, quote, reading
+from fairtrial._audit.engine import (
+    WHO,
+    Fingerprint,
+    collect,
+    connect,
+    open_table,
+    quote,
+    reading,
+    row_fingerprint,
+    text_fingerprint,
+)
 from fairtrial._audit.files import AS_WRITTEN, Files, is_files
-from fairtrial._audit.fingerprint import Fingerprint, row_fingerprint, text_fingerprint
 from fairtrial._audit.frames import (
     Frame,
     arrow_column,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from fairtrial._errors import Fault, InputError
-from fairtrial._explain.words import (
+from fairtrial._explain.request import (
     ABOUT,
     CARRIES,
     CHANGED,

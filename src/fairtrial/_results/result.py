@@ -146,7 +146,7 @@ class Result:
 
     def plot(self) -> TopLevelMixin:
         """The main chart; a notebook shows it without a network."""
-        from fairtrial._results.charts.offline import offline
+        from fairtrial._results.charts.drawing import offline
 
         pictures = self.pictures()
         if not pictures:

@@ -17,7 +17,6 @@ from fairtrial._audit.files import Files
 from fairtrial._audit.schema import column_fault
 from fairtrial._errors import Fault, Faults, InputError, Set, Words, check_choice
 from fairtrial._method.known_outcomes import selective_labels
-from fairtrial._results.output import check_output_file
 from fairtrial._trial.spec.attributes import comparable, speaks_for_a_group
 from fairtrial._trial.spec.compose import PRESET_WORDS, compose
 from fairtrial._trial.spec.guess import (
@@ -37,7 +36,7 @@ from fairtrial._trial.spec.one_hot import families
 from fairtrial._trial.spec.profile import MAX_CATEGORIES, Profile, profile_file
 from fairtrial._trial.spec.score_direction import settle_score_favours
 from fairtrial._trial.spec.tables import PRESETS
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import check_output_file, write_whole
 from fairtrial.cli.declared_options import completing
 from fairtrial.cli.init_questions import ask, needs_labels, no_names, not_one_person, threshold
 
