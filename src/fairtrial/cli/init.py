@@ -306,7 +306,12 @@ def _label_faults(found: Guess, by_name: Mapping[str, Profile]) -> Iterator[Faul
                 subject=repr(profile.name),
                 cure="name two different columns",
             )
-        elif profile is not None and role not in found.positive and found.total is None:
+        elif (
+            profile is not None
+            and role not in found.positive
+            and found.total is None
+            and not (role == "decision" and found.amount)
+        ):
             yield from _value_faults(role, profile)
     for name in found.groups:
         if name in by_name and by_name[name].identifier and name not in found.bins:
@@ -384,6 +389,7 @@ def _parts(found: Guess) -> Iterator[tuple[str, str]]:
     if found.decision is not None or found.threshold is not None:
         unknown = "not known whether 1 or 0 is good for a person: no finding says who is harmed"
         good = f"{found.favourable}: the decision that is good for a person"
+        good = "high: more of it is good for a person" if found.favourable == "high" else good
         yield "--favourable", unknown if found.favourable is None else good
     yield "--preset", f"{found.preset}: {PRESET_WORDS[found.preset]}"
 
