@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fairtrial._metrics.metric import Metric, label_text
 from fairtrial._metrics.table import METRICS
-from fairtrial._metrics.values import Role, role
+from fairtrial._metrics.values import Metric, Role, label_text, role
 from fairtrial._results.text import format_value
 from fairtrial._trial.ledger import LedgerLine
 from fairtrial._trial.spec.words import FileWords
