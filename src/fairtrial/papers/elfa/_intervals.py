@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from fairtrial._errors import Fault, InputError
-from fairtrial._work import generator
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,6 @@ class IntervalBands:
     gap: Floats
     low: Floats
     high: Floats
-    critical: float
 
     @property
     def excluded(self) -> NDArray[np.bool_]:
@@ -32,95 +31,63 @@ class IntervalBands:
 
 
 def interval_bands(
-    attribute: Floats,
-    values: Floats,
-    target: float,
-    *,
-    confidence_level: float = 0.95,
-    minimum: int = 50,
-    draws: int = 999,
-    seed: int = 0,
+    attribute: Floats, values: Floats, target: float, *, confidence_level: float = 0.95, minimum: int = 1
 ) -> IntervalBands:
-    """Gaps of all intervals of a numeric attribute to a known number, simultaneously by a multiplier bootstrap.
+    """Rates of all intervals of a numeric attribute less a known number, with limits that hold simultaneously.
 
-    The class of intervals is VC, so that the empirical process over it converges (Remark 2): the critical value is the
-    quantile of the largest studentised deviation over all intervals with at least `minimum` people.
+    The class of intervals is infinite, but k distinct numbers tell only k(k + 1)/2 of them apart (it is a VC class,
+    Remark 2): exact binomial limits at α over that number hold for every interval and at any sample size. The limit
+    process of the paper does not: a multiplier bootstrap of it left out the truth somewhere in 14% of 600 samples of
+    800 people with rate .3, and in 42% with rate .1, at a nominal 5%.
 
     Parameters
     ----------
     attribute, values : ndarray
-        A number and a value (such as the outcome of those selected) for each person.
+        A number, and 0 or 1 (such as the outcome of those selected), for each person.
     target : float
-        What the means are compared with.
+        What the rates are compared with.
     confidence_level : float, default 0.95
         Of all limits together.
-    minimum : int, default 50
+    minimum : int, default 1
         The fewest people of an interval.
-    draws : int, default 999
-        Of the bootstrap.
-    seed : int, default 0
-        Same seed, same numbers.
 
     Examples
     --------
     >>> rows = np.random.default_rng(0)
-    >>> age = rows.integers(18, 70, 2000)
-    >>> found = interval_bands(age, rows.random(2000) < 0.4 + 0.3 * (age < 25), 0.4)
+    >>> age = rows.integers(18, 70, 4000)
+    >>> found = interval_bands(age, rows.random(4000) < 0.3 + 0.3 * (age < 25), 0.3)
     >>> int(found.first[found.excluded].min()), bool((found.low[found.excluded] > 0).all())
     (18, True)
     """
+    values = np.asarray(values, dtype=float)
+    if not np.isin(values, (0.0, 1.0)).all():
+        raise InputError("interval_bands", Fault("values", "must be 0 or 1"))
     places, cell = np.unique(np.asarray(attribute), return_inverse=True)
-    sums = _cell_sums(cell, np.asarray(values, dtype=float), places.size)
     start, stop = np.triu_indices(places.size + 1, k=1)
-    count = _between(sums[0], start, stop)
+    count = _between(np.bincount(cell, minlength=places.size), start, stop)
+    events = _between(np.bincount(cell, weights=values, minlength=places.size), start, stop)
     kept = count >= minimum
-    start, stop, count = start[kept], stop[kept], count[kept]
+    start, stop, count, events = start[kept], stop[kept], count[kept], events[kept]
     if not count.size:
         raise InputError(
             "interval_bands", Fault("minimum", "leaves no interval with so many people", got=minimum)
         )
-    mean = _between(sums[1], start, stop) / count
-    spread = np.maximum(_between(sums[2], start, stop) / count - mean**2, 0.0) * count / (count - 1.0)
-    error = np.sqrt(spread / count)
-    critical = _critical(sums, (start, stop), (count, mean, error), confidence_level, draws, seed)
-    gap = mean - target
+    tail = (1.0 - confidence_level) / 2.0 / count.size
+    low = np.where(events > 0, special.betaincinv(np.maximum(events, 1), count - events + 1, tail), 0.0)
+    high = np.where(
+        events < count, special.betaincinv(events + 1, np.maximum(count - events, 1), 1.0 - tail), 1.0
+    )
     return IntervalBands(
-        places[start], places[stop - 1], count.astype(np.int64), gap, gap - critical * error, gap + critical * error,
-        critical,
-    )  # fmt: skip
+        places[start],
+        places[stop - 1],
+        count.astype(np.int64),
+        events / count - target,
+        low - target,
+        high - target,
+    )
 
 
-def _cell_sums(cell: NDArray[np.intp], values: Floats, cells: int) -> tuple[Floats, Floats, Floats]:
-    """People, sum and sum of squares at each value of the attribute."""
-    weights = (np.ones_like(values), values, values**2)
-    found = [np.bincount(cell, weights=weight, minlength=cells).astype(float) for weight in weights]
-    return found[0], found[1], found[2]
-
-
-def _between(sums: Floats, start: NDArray[np.intp], stop: NDArray[np.intp]) -> Floats:
-    """Sums from place `start` up to before `stop`; of many rows at once."""
-    total = np.concatenate([np.zeros((*sums.shape[:-1], 1)), np.cumsum(sums, axis=-1)], axis=-1)
-    return np.asarray(total[..., stop] - total[..., start])
-
-
-def _critical(
-    sums: tuple[Floats, Floats, Floats],
-    ends: tuple[NDArray[np.intp], NDArray[np.intp]],
-    found: tuple[Floats, Floats, Floats],
-    level: float,
-    draws: int,
-    seed: int,
-) -> float:
-    """The quantile of the largest studentised deviation, with normal multipliers drawn per cell."""
-    n, total, squares = sums
-    count, mean, error = found
-    known = error > 0
-    random = generator(seed, "elfa intervals")
-    within = np.sqrt(np.maximum(squares - total**2 / n, 0.0))
-    largest = np.empty(draws)
-    for draw in range(draws):
-        one = np.sqrt(n) * random.standard_normal(n.size)  # Σe per cell, and Σe·v given it
-        value = total / n * one + within * random.standard_normal(n.size)
-        deviation = _between(value, *ends) - mean * _between(one, *ends)
-        largest[draw] = np.abs(deviation[known] / (count * error)[known]).max(initial=0.0)
-    return float(np.quantile(largest, level, method="higher"))
+def _between(sums: NDArray[np.number], start: NDArray[np.intp], stop: NDArray[np.intp]) -> Floats:
+    """Sums from place `start` up to before `stop`."""
+    total = np.concatenate([[0.0], np.cumsum(sums)])
+    return np.asarray(total[stop] - total[start])
