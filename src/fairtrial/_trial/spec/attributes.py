@@ -33,7 +33,9 @@ def comparable(profiles: Sequence[Profile]) -> list[str]:
 
 def _numbers_rows(profile: Profile) -> bool:
     """Whether each row has a number of its own."""
-    return profile.whole and len(profile.labels) > 2 and len(set(profile.codes.tolist())) == len(profile.codes)
+    return (
+        profile.whole and len(profile.labels) > 2 and len(set(profile.codes.tolist())) == len(profile.codes)
+    )
 
 
 def left_out_of(taken: Collection[str], profiles: Sequence[Profile]) -> list[str]:
