@@ -167,7 +167,7 @@ def test_names_of_columns_titles_and_periods_that_are_html_are_only_text(
     for place in places:
         page.goto(base + place)
         page.wait_for_selector("main h1")
-        page.wait_for_selector("main table, main .drop, main iframe")
+        page.wait_for_selector("main .card, main table, main .drop, main iframe")
         assert all(frame.evaluate("window.hurt === undefined") for frame in page.frames), place
         assert page.locator("main img:not(.chart), main b, main script, main svg[onload]").count() == 0, place
 
@@ -229,7 +229,9 @@ def test_labels_that_say_nothing_are_asked_for_and_the_good_decision_stays_itsel
     lines = ["not promoted,Q,x", "promoted,Z,y"] * 40
     (tmp_path / "staff.csv").write_text("\n".join(["status,code,g", *lines]))
     bring(page, tmp_path / "staff.csv")
-    ask_rates(page)
+    unfold(page, "asked")
+    page.select_option("#preset", "")
+    page.check("[data-question=measure]")
     choose_parts(page, code="decision", g="groups", status="")
     page.wait_for_selector(
         "#card-decided .asks:has-text('Please answer')"
