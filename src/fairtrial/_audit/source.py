@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import narwhals as nw
 
@@ -21,12 +20,13 @@ from fairtrial._audit.engine import (
     row_fingerprint,
     text_fingerprint,
 )
-from fairtrial._audit.files import AS_WRITTEN, Files, is_files
 from fairtrial._audit.frames import (
+    Counted,
     Frame,
     arrow_column,
     as_table,
     frame_kind,
+    is_files,
     is_name,
     named_intervals,
     streamed,
@@ -34,23 +34,15 @@ from fairtrial._audit.frames import (
 from fairtrial._errors import Fault, InputError
 from fairtrial._labels import canonical
 
+if TYPE_CHECKING:
+    from fairtrial._audit.files import Files
+
 Kind = Literal["bool", "int", "float", "text", "other", "unfit"]
 BATCH = 1 << 18  # rows that are looked at together
 
 COUNT = "\x1frows"
 MOST_LINES = 200_000
 TRIED = 100_000  # rows that tell whether there are many alike
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A table, and its column that says how many rows each line stands for.
-
-    Only what counts rows can be asked of it: rates of decisions and outcomes, not means of real values.
-    """
-
-    table: Any
-    column: str
 
 
 class Source:
@@ -78,6 +70,8 @@ class Source:
 
     def _open(self, data: object, reading: Mapping[str, Any] | None) -> None:
         if is_files(data):
+            from fairtrial._audit.files import Files
+
             self._files = Files(data, reading)
             self.columns = self._files.columns
             return
@@ -230,7 +224,11 @@ class Source:
     def label_column(self, name: str, kind: Kind) -> str:
         """Where a column's labels are: beside the numbers in a CSV file, whose labels stay as they are written."""
         written = self._files is not None and self._files.csv and kind == "float"
-        return name + AS_WRITTEN if written else name
+        if not written:
+            return name
+        from fairtrial._audit.files import AS_WRITTEN
+
+        return name + AS_WRITTEN
 
     def _relation(self, columns: Sequence[str]) -> Any:
         """In-memory columns as a DuckDB relation; each is converted once."""

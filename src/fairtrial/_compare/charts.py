@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
+from fairtrial._results.charts import Picture
 from fairtrial._results.charts.forest import MOST_LINES, ForestRow, both_ends, forest, sized
-from fairtrial._results.charts.picture import Picture
 from fairtrial._results.charts.theme import COLOURS, Unit, finish, inline, layered
 from fairtrial._results.column import reason, scalar
 from fairtrial._results.result import Result

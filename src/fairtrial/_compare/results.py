@@ -28,7 +28,7 @@ from fairtrial._compare.words import (
     UNTESTED,
     WITHIN,
 )
-from fairtrial._results.charts.picture import Picture
+from fairtrial._results.charts import Picture
 from fairtrial._results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fairtrial._results.charts.picture import Picture
+    from fairtrial._results.charts import Picture
     from fairtrial._transport.movers import MovedRows
 
 TOO_FEW = StateKind("too few", words="not compared", compared=False)

@@ -22,8 +22,8 @@ from fairtrial._errors import Fault, InputError
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.sequential.streams import Streams
 from fairtrial._metrics.groups import Group
-from fairtrial._watch.asked import WatchRequest
 from fairtrial._watch.monitor import PARTS, Cells, Monitor, cells_of
+from fairtrial._watch.request import WatchRequest
 from fairtrial._work import FileStore
 
 WHO = "watch"

@@ -19,9 +19,9 @@ from fairtrial._metrics.groups import Group, Target, explicit_groups, find_targe
 from fairtrial._metrics.table import find_metric
 from fairtrial._metrics.values import Metric
 from fairtrial._watch.answer import answer
-from fairtrial._watch.asked import WHO, WatchRequest, check_reference
 from fairtrial._watch.counting import Counter, roles_of
 from fairtrial._watch.monitor import Monitor
+from fairtrial._watch.request import WHO, WatchRequest, check_reference
 from fairtrial._watch.result import WatchResult
 from fairtrial._watch.state_file import StateFile, damaged, from_arrays, open_state, to_arrays
 from fairtrial._work.kept_files import check_output_file, write_whole

@@ -32,10 +32,10 @@ from fairtrial._trial.spec.profile import Profile, profile_file
 from fairtrial._trial.spec.score_direction import settle_score_favours
 from fairtrial._trial.spec.tables import PRESETS
 from fairtrial._work.kept_files import check_output_file, write_whole
-from fairtrial.cli.declared_options import completing
 from fairtrial.cli.init_checks import check, listed
 from fairtrial.cli.init_questions import alike_said, ask, no_names, not_one_person
 from fairtrial.cli.init_screens import threshold
+from fairtrial.cli.method_commands import completing
 
 app = typer.Typer(add_completion=False)
 ROLES = ("decision", "outcome", "score")

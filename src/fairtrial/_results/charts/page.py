@@ -24,7 +24,7 @@ from fairtrial._results.result import Result
 from fairtrial._work.kept_files import write_whole
 
 if TYPE_CHECKING:
-    from fairtrial._results.charts.picture import Picture
+    from fairtrial._results.charts import Picture
 
 
 @cache
