@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,9 @@ def general_test(
     rows, mean = len(u), u.mean(axis=0)
     phi_of = np.asarray(phi(u, mean), dtype=float).reshape(rows, -1)
     gain = ((1.0 - 2.0 * decided)[:, None] * phi_of).T
-    found = optimize.linprog(distance, A_eq=gain, b_eq=-(decided @ phi_of), bounds=(0.0, 1.0), method="highs")
+    found: Any = optimize.linprog(
+        distance, A_eq=gain, b_eq=-(decided @ phi_of), bounds=(0.0, 1.0), method="highs"
+    )
     if found.status != 0:
         raise InputError("general_test", Fault("phi", "cannot be met by moving any of the rows"))
     influence = decided[:, None] * phi_of + (u - mean) @ _sensitivity(u, phi, decided, mean).T
