@@ -57,16 +57,16 @@ def general_test(
     >>> found.statistic >= 0, 0 < found.p_value <= 1
     (True, True)
     """
-    u, decided = np.asarray(u, dtype=float), np.asarray(decided, dtype=float)
+    u, one = np.asarray(u, dtype=float), np.asarray(decided, dtype=float)
     rows, mean = len(u), u.mean(axis=0)
     phi_of = np.asarray(phi(u, mean), dtype=float).reshape(rows, -1)
-    gain = ((1.0 - 2.0 * decided)[:, None] * phi_of).T
+    gain = ((1.0 - 2.0 * one)[:, None] * phi_of).T
     found: Any = optimize.linprog(
-        distance, A_eq=gain, b_eq=-(decided @ phi_of), bounds=(0.0, 1.0), method="highs"
+        distance, A_eq=gain, b_eq=-(one @ phi_of), bounds=(0.0, 1.0), method="highs"
     )
     if found.status != 0:
         raise InputError("general_test", Fault("phi", "cannot be met by moving any of the rows"))
-    influence = decided[:, None] * phi_of + (u - mean) @ _sensitivity(u, phi, decided, mean).T
+    influence = one[:, None] * phi_of + (u - mean) @ _sensitivity(u, phi, one, mean).T
     covariance = np.atleast_2d(np.cov(influence.T, bias=True))
     width = rows**-0.2 if bandwidth is None else bandwidth
     near = np.exp(-((np.asarray(distance) / width) ** 2) / 2) / (np.sqrt(2 * np.pi) * width * rows)
