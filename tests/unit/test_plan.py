@@ -16,10 +16,10 @@ def members(**arguments):
 
 
 def drawn(tail):
-    """A quantile of 1,999 drawn numbers that is two of its standard errors too far out, from the law of an order
+    """A quantile of 4,000 drawn numbers that is two of its standard errors too far out, from the law of an order
     statistic: tail(1 - tail)/draws over the squared density."""
     z = stats.norm.isf(tail)
-    return z + 2 * np.sqrt(tail * (1 - tail) / 1999) / stats.norm.pdf(z)
+    return z + 2 * np.sqrt(tail * (1 - tail) / 4000) / stats.norm.pdf(z)
 
 
 @pytest.mark.parametrize("known", [False, True])
