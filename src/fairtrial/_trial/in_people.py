@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairtrial._metrics.metric import Metric, label_text
 from fairtrial._metrics.table import METRICS
-from fairtrial._metrics.values import Role, role
+from fairtrial._metrics.values import Metric, Role, label_text, role
 from fairtrial._results.text import format_value
 from fairtrial._trial.ledger import LedgerLine
 from fairtrial._trial.two_facts import capital, clearest_words

@@ -11,6 +11,7 @@ from fairtrial._trial.spec.attributes import (
     left_out_of,
     named_attributes,
 )
+from fairtrial._trial.spec.leaks import leaking
 from fairtrial._trial.spec.name_words import good_for_a_person, meaning_yes, positive_label, readable
 from fairtrial._trial.spec.one_hot import Family, families
 from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Profile
@@ -31,6 +32,7 @@ class Guess:
     decision: str | None = None
     score: str | None = None
     threshold: float | str | None = None
+    amount: bool = False  # whether the decision is one, such as pay
     attributes: list[str] = field(
         default_factory=list
     )  # as they are named; what they are to an audit follows:
@@ -38,6 +40,7 @@ class Guess:
     define: dict[str, dict[str, int]] = field(default_factory=dict)
     bins: dict[str, int] = field(default_factory=dict)
     features: list[str] = field(default_factory=list)
+    unasked: str | None = None  # a score that the decision makes needless
     positive: dict[str, str | list[str]] = field(default_factory=dict)
     missing: str = "error"
     favourable: int | str | None = None
@@ -58,10 +61,7 @@ def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
     counted = _guess_total(found, profiles)
     _guess_roles(found, [(n, p) for n, p in _spoken(profiles, grouped) if p.name not in counted])
     if found.decision is None and found.score is None and found.outcome is None:
-        left = binary_columns(profiles, compared_columns(found) | counted)
-        if len(left) == 1 and any(p.name == left[0] and readable(p) for p in profiles):
-            found.outcome = left[0]  # among several, or where neither label means yes, nothing is guessed
-            found.remarks["outcome"] = "a guess: the only other column of two values"
+        found.decision = pay_column(profiles, compared_columns(found) | counted)
     _settle(found, profiles)
     return found
 
@@ -80,11 +80,14 @@ def _guess_total(found: Guess, profiles: Sequence[Profile]) -> set[str]:
 def _guess_roles(found: Guess, named: Sequence[tuple[str, Profile]]) -> None:
     """Decision, score and outcome by their names, each another column."""
     taken = compared_columns(found)
-    real = found.preset == "healthcare"  # need is often a number
     fits: dict[str, Callable[[Profile], bool]] = {
         "decision": lambda profile: profile.binary,
         "score": _is_score,
-        "outcome": lambda profile: (profile.binary or (real and profile.numeric)) and not profile.identifier,
+        "outcome": lambda profile: (
+            (profile.binary or (found.preset == "healthcare" and _needs(profile)))
+            and not profile.identifier
+            and not _background(profile)
+        ),
     }
     for role, fit in fits.items():
         if found.total is not None and (role == "score" or getattr(found, role) is not None):
@@ -94,10 +97,38 @@ def _guess_roles(found: Guess, named: Sequence[tuple[str, Profile]]) -> None:
         taken |= {best} if best else set()
 
 
+def _needs(profile: Profile) -> bool:
+    """Need is often a number."""
+    return profile.numeric and words.role_rank(profile.name, "need") is not None
+
+
+def _background(profile: Profile) -> bool:
+    """An income of high or low says where people come from; one of >50K is what a model is to predict."""
+    amount = profile.binary and not profile.zero_one and words.role_rank(profile.name, "amount") is not None
+    return amount and not any(sign.isdigit() for label in profile.labels for sign in label)
+
+
 def compared_columns(found: Guess) -> set[str]:
     """The columns that people are compared by, those behind a definition among them."""
     plain = {name for name in found.groups if name not in found.define}
     return plain.union(*found.define.values())
+
+
+def pay_column(profiles: Sequence[Profile], taken: Collection[str]) -> str | None:
+    """The column of what people are paid, which is a decision where nothing else is one."""
+    listed = words.words_for("roles", "pay")
+    ranked = [
+        (place, index, profile.name)
+        for index, profile in enumerate(profiles)
+        if profile.name not in taken and is_amount(profile)
+        if (place := words.rank(profile.name, listed)) is not None
+    ]
+    return min(ranked)[-1] if ranked else None
+
+
+def is_amount(profile: Profile) -> bool:
+    """Whether a column holds amounts: many numbers, none below 0."""
+    return profile.numeric and len(profile.labels) > MANY and 0 <= profile.low < profile.high
 
 
 def make_answerable(found: Guess) -> None:
@@ -168,6 +199,7 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
     """What follows from the parts: a decision from the score, labels, missing values, features."""
     by_name = {profile.name: profile for profile in profiles}
     _settle_decision(found, by_name)
+    found.amount = found.total is None and found.decision is not None and is_amount(by_name[found.decision])
     for role in ("decision", "outcome"):
         profile = by_name.get(str(getattr(found, role)))
         labelled = profile is not None and not profile.zero_one and found.total is None
@@ -183,9 +215,16 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
 def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
     """The features are what is left once everything else has its part."""
     _settle_counts(found, profiles)
-    taken = {*_role_columns(found), *compared_columns(found), found.count, found.total}
+    taken = {*_role_columns(found), *compared_columns(found), found.count, found.total, found.unasked}
     written = [set(family.columns.values()) for family in families(profiles)]
     taken = taken.union(*(family for family in written if family & taken))
+    parts = [profile for profile in profiles if profile.name in (*_role_columns(found), found.unasked)]
+    told = {name: part for name, part in leaking(parts, profiles) if name not in taken}
+    taken |= told.keys()
+    found.warnings += [
+        f"{name!r} says again what {part!r} says: it is not proposed as a feature."
+        for name, part in told.items()
+    ]
     found.features = [
         profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
@@ -223,6 +262,11 @@ def find_missing(found: Guess, by_name: Mapping[str, Profile]) -> None:
 def settle_favourable(found: Guess) -> None:
     """Whether decision 1 is good for a person, where the names say it; it is asked for where they do not."""
     found.remarks.pop("favourable", None)
+    if found.amount:
+        paid = words.role_rank(str(found.decision), "pay") is not None
+        found.favourable = "high" if paid else None
+        found.remarks |= {"favourable": "more pay is good for a person"} if paid else {}
+        return
     counted = found.positive.get("decision", "")
     labels = [counted] if isinstance(counted, str) else counted
     decided = found.decision is not None or found.threshold is not None
@@ -244,7 +288,7 @@ def _settle_decision(found: Guess, by_name: Mapping[str, Profile]) -> None:
     if found.decision is None and found.score is not None:
         found.threshold, found.remarks["threshold"] = _threshold(found.preset, by_name[found.score])
     if found.decision is not None and found.score is not None and found.preset == "employment":
-        found.score = None  # the decision says all that is asked
+        found.score, found.unasked = None, found.score  # the decision says all that is asked
 
 
 def _is_feature(profile: Profile) -> bool:
