@@ -115,7 +115,16 @@ def people(seed: int, size: int = 120) -> pd.DataFrame:
     })  # fmt: skip
 
 
-NUMBERS = ("rate", "target_rate", "difference", "difference_low", "difference_high", "ratio_low", "ratio_high", "p_value")
+NUMBERS = (
+    "rate",
+    "target_rate",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "ratio_low",
+    "ratio_high",
+    "p_value",
+)
 TARGETS = ("rest", "overall", {"g": "b"}, 0.3)
 EVIDENCE = ({}, {"weight": "w"}, {"unit": "cluster"}, {"weight": "w", "unit": "cluster"})
 METRICS = pytest.mark.parametrize("metric", ["selection_rate", PAY], ids=["rate", "mean"])

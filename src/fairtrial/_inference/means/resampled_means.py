@@ -184,7 +184,7 @@ class ResampledGap:
 
 
 def _order(first: Floats, second: Floats) -> tuple[float, bool]:
-    """1.0 where the first sample is the smaller one, or of the same size and less spread, else -1.0; whether neither."""
+    """1.0 where the first sample is the smaller, or of the same size and less spread, else -1.0; whether neither."""
     spread, other = float(first @ first), float(second @ second)
     if first.size != second.size:
         return (1.0 if first.size < second.size else -1.0), False
