@@ -27,6 +27,7 @@ from fairtrial._compare.words import (
     UNKNOWN_COLUMNS,
     UNTESTED,
     WITHIN,
+    unmeasured_sentences,
 )
 from fairtrial._results.charts import Picture
 from fairtrial._results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -100,7 +101,8 @@ class MeasureResult(Result):
             sentences.append(
                 f"{len(untested)} of {len(self.estimates)} lines could not be compared and are not judged."
             )
-        return [self.verdict.text, *sentences]
+        factors = unmeasured_sentences(self.estimates, self.details["labels"], "")
+        return [self.verdict.text, *factors, *sentences]
 
     def primary(self) -> list[Primary]:
         """Every comparison's p-value, before the correction within this result."""
@@ -185,7 +187,7 @@ class CertifyResult(Result):
     def reading(self) -> list[str]:
         """What the joint test, the tolerance and the sample say."""
         joint = self.details["joint"]
-        sentences = [self.verdict.text]
+        sentences = [self.verdict.text, *_factors(self)]
         if joint.get("reason"):
             sentences.append(f"There is no joint test: {joint['reason']}.")
         else:
@@ -235,6 +237,11 @@ class CertifyResult(Result):
         if self.details["tolerance"] is None:
             return [Primary(metric, "all groups", self.p_value, against=str(self.details["target"]))]
         return _primary_of_gaps(self)
+
+
+def _factors(result: Result) -> list[str]:
+    """What would overturn the gaps adjusted for legitimate factors."""
+    return unmeasured_sentences(result.estimates, result.details.get("labels", {}), result.details["label"])
 
 
 def _primary_of_gaps(result: Result) -> list[Primary]:
@@ -308,7 +315,8 @@ class FlagResult(Result):
             if self.details["correction"] == "holm"
             else f"Of the flagged groups, at most {rate} are expected to be flagged wrongly."
         )
-        sentences = [self.verdict.text, *([promise] if self.verdict.code == "flagged" else [])]
+        sentences = [self.verdict.text, *_factors(self)]
+        sentences += [promise] if self.verdict.code == "flagged" else []
         left_out = sum(row["state"] not in TESTED_CODES for row in self.estimates)
         if left_out:
             were = "group was" if left_out == 1 else "groups were"

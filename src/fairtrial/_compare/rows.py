@@ -11,6 +11,7 @@ import numpy as np
 
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.strata import adjusted_cells
+from fairtrial._compare.unmeasured import unmeasured_cells
 from fairtrial._compare.words import (
     DESCRIBED,
     FAVOURED,
@@ -67,7 +68,7 @@ def gap_rows(found: Disparities, level: float, limits: Mapping[str, Limits]) -> 
                 row |= {f"{name}_low": low, f"{name}_high": high}
         row |= found.unpaired(index)
         if found.within is not None:
-            row |= adjusted_cells(found.within, level, index)
+            row |= adjusted_cells(found.within, level, index) | unmeasured_cells(found, level, index)
         if found.bounds is not None:
             row |= _bound_cells(found, index, level)
         rows.append(row)
