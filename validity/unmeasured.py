@@ -52,7 +52,7 @@ def odds_in_strata(sizes: tuple[int, ...], rate: float, odds: float, *, told: fl
 # -- Shares of what is left unexplained: the factor explains the same share of the values and of who is in the group.
 def share_in_strata(
     n: int, share: float, *, real: bool, gap: float = 0.0, tolerance: float | None = None,
-    told: float | None = None, **roles: str,
+    told: float | None = None, weight: str | None = None,
 ) -> Run:  # fmt: skip
     """More than the true share is said to be needed; with a tolerance, of a gap that the factor hides."""
     turned = np.sqrt(share) / 2.0  # how far the factor moves the chance of being in the group
@@ -75,7 +75,7 @@ def share_in_strata(
             frame = frame.assign(w=random.uniform(0.5, 2.0, n), u=np.arange(n) // 2)
             asked: Any = Metric("value", "value") if real else "selection_rate"
             band = tolerance or (0.0 if real else 1e-9)
-            result = certify(Audit(frame, decision="d", groups="g", **roles), asked, by=[{"g": "a"}],
+            result = certify(Audit(frame, decision="d", groups="g", weight=weight), asked, by=[{"g": "a"}],
                              target={"g": "b"}, within="job", tolerance=[-band, band])  # fmt: skip
             value = scalar(result.estimates[0]["overturned_by"])
             found[i] = value is not None and value > (share if told is None else told)
@@ -133,8 +133,8 @@ _STRATA = {
 
 def _line(name: str, design: str, run: Run, claim: Any = "false claims", **more: Any) -> Cell:
     covers = tuple(f"{method}.overturned_by" for method in ("measure", "certify", "flag"))
-    more = {"short": 0, "long": 2000, "covers": covers} | more
-    return Cell("certify", f"unmeasured factor, {name}", design, claim, run, **more)
+    asked: dict[str, Any] = {"short": 0, "long": 2000, "covers": covers} | more
+    return Cell("certify", f"unmeasured factor, {name}", design, claim, run, **asked)
 
 
 CELLS: list[Cell] = [
@@ -145,10 +145,10 @@ CELLS: list[Cell] = [
     ),
     *(
         _line(f"share of {share:g}, {words}", f"{n} rows in 4 strata; it explains the same share of both",
-              share_in_strata(n, share, real=real, **roles), long=1000, whole_analysis=True)
+              share_in_strata(n, share, real=real, weight=weight), long=1000, whole_analysis=True)
         for share, n in ((0.05, 400), (0.2, 400), (0.1, 2000))
-        for words, real, roles in (
-            (f"rates, {n}", False, {}), (f"means, {n}", True, {}), (f"weighted rates, {n}", False, {"weight": "w"}),
+        for words, real, weight in (
+            (f"rates, {n}", False, None), (f"means, {n}", True, None), (f"weighted rates, {n}", False, "w"),
         )
     ),
     _line("share of 0.1, a certificate", "400 rows in 4 strata, a gap of 25 points that it hides in part",

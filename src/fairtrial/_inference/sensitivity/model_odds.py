@@ -93,8 +93,9 @@ def _at_worst(value: Floats, here: Bools, expected: Floats, odds: float) -> tupl
         low = min(float(ends.min()), float(ends.max()) - 1.0) if ends.size == 2 else -float(ends.min() < 0)
         chance = np.clip(expected - low, 0.0, 1.0)
         upper = chance > 1.0 - share
-        return low + upper, low + np.where(upper, 1.0 - (1.0 - chance) / odds, odds * chance)
+        worst = np.where(upper, 1.0 - (1.0 - chance) / odds, odds * chance)
+        return np.asarray(low + upper, dtype=np.float64), low + worst
     left = (value - expected)[here]
     quantile = float(np.quantile(left, share))
     beyond = quantile + odds * np.maximum(left - quantile, 0.0) - np.maximum(quantile - left, 0.0) / odds
-    return expected + quantile, expected + float(beyond.mean())
+    return np.asarray(expected + quantile), np.asarray(expected + float(np.mean(beyond)))
