@@ -141,29 +141,28 @@ CELLS: list[Cell] = [
     *(
         _line(f"odds of {odds:g}, {words}", f"{words}; it goes exactly with the event, no gap without it",
               odds_in_strata(*design, odds), short=400 if odds == 2.0 and len(design[0]) == 4 else 0)
-        for words, design in _STRATA.items() for odds in (1.3, 2.0, 4.0)
+        for words, design in _STRATA.items() for odds in (1.3, 3.0)
     ),
     *(
         _line(f"share of {share:g}, {words}", f"{n} rows in 4 strata; it explains the same share of both",
-              share_in_strata(n, share, real=real, weight=weight), long=1000, whole_analysis=True)
-        for share, n in ((0.05, 400), (0.2, 400), (0.1, 2000))
-        for words, real, weight in (
-            (f"rates, {n}", False, None), (f"means, {n}", True, None), (f"weighted rates, {n}", False, "w"),
-        )
+              share_in_strata(n, share, real=real, weight=weight), long=300, whole_analysis=True)
+        for share, n in ((0.05, 400), (0.2, 400))
+        for words, real, weight in (("rates", False, None), ("means", True, None), ("weighted rates", False, "w"))
     ),
     _line("share of 0.1, a certificate", "400 rows in 4 strata, a gap of 25 points that it hides in part",
-          share_in_strata(400, 0.1, real=False, gap=0.25, tolerance=0.25), long=1000, whole_analysis=True),
+          share_in_strata(400, 0.1, real=False, gap=0.25, tolerance=0.25), long=500, whole_analysis=True),
     *(
         _line(f"odds of {odds:g} by a model, {words}", f"{n} rows, it goes with the {event}",
-              odds_by_model(n, odds, real=real), long=500, whole_analysis=True)
-        for odds in (1.3, 2.0) for n in (500, 2000)
+              odds_by_model(n, odds, real=real), long=200, whole_analysis=True)
+        for odds, n in ((1.3, 500), (1.3, 2000), (2.0, 500))
         for words, event, real in ((f"rates, {n}", "event", False), (f"means, {n}", "high values", True))
     ),
     _line("power of the odds, strata", "4 strata of 300, odds of 3 that no factor makes, told to need more than 2",
           odds_in_strata((300,) * 4, 0.3, 3.0, told=2.0), "power", nominal=0.8),
-    _line("power of the share, means", "2,000 rows in 4 strata, gap of half a deviation, told to need more than 10%",
-          share_in_strata(2000, 0.0, real=True, gap=0.5, told=0.1), "power", nominal=0.8, long=500),
-    _line("power of the odds, a model", "2,000 rows, gap of 20 points, told to need more than 1.2",
-          odds_by_model(2000, 1.0 + 1e-9, real=True, gap=0.5, told=1.2), "power", nominal=0.5, long=200,
+    _line("power of the share, means", "1,000 rows in 4 strata, gap of half a deviation, told to need more than 5%",
+          share_in_strata(1000, 0.0, real=True, gap=0.5, told=0.05), "power", nominal=0.8, long=200,
+          whole_analysis=True),
+    _line("power of the odds, a model", "1,000 rows, rates far apart, told to need more than 1.2",
+          odds_by_model(1000, 1.0 + 1e-9, real=False, gap=0.5, told=1.2), "power", nominal=0.5, long=100,
           whole_analysis=True),
 ]  # fmt: skip

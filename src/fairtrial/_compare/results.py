@@ -101,8 +101,7 @@ class MeasureResult(Result):
             sentences.append(
                 f"{len(untested)} of {len(self.estimates)} lines could not be compared and are not judged."
             )
-        factors = unmeasured_sentences(self.estimates, self.details["labels"], "")
-        return [self.verdict.text, *factors, *sentences]
+        return [self.verdict.text, *unmeasured_sentences(self.estimates, self.details), *sentences]
 
     def primary(self) -> list[Primary]:
         """Every comparison's p-value, before the correction within this result."""
@@ -162,8 +161,7 @@ class CertifyResult(Result):
         "when its (1−2α) interval lies inside the tolerance and, where a count is below 10 or the target is a known "
         "rate, binomial tails agree; violated when the interval-null p-value is at most α. Overall: certified when "
         "every group is; violated by Holm's p-value or an interval that holds for all groups at once; without a "
-        "tolerance by the joint test alone; "
-        "intervals that hold for all groups at once use the largest |t| of the joint Gaussian limit."
+        "tolerance by the joint test alone; intervals for all groups at once use the largest |t| of the joint law."
     )
     assumptions: ClassVar[tuple[str, ...]] = ("The tolerance was chosen before looking at these results.",)
     told_in_details: ClassVar[frozenset[str]] = frozenset({"statement"})
@@ -187,7 +185,7 @@ class CertifyResult(Result):
     def reading(self) -> list[str]:
         """What the joint test, the tolerance and the sample say."""
         joint = self.details["joint"]
-        sentences = [self.verdict.text, *_factors(self)]
+        sentences = [self.verdict.text, *unmeasured_sentences(self.estimates, self.details)]
         if joint.get("reason"):
             sentences.append(f"There is no joint test: {joint['reason']}.")
         else:
@@ -237,11 +235,6 @@ class CertifyResult(Result):
         if self.details["tolerance"] is None:
             return [Primary(metric, "all groups", self.p_value, against=str(self.details["target"]))]
         return _primary_of_gaps(self)
-
-
-def _factors(result: Result) -> list[str]:
-    """What would overturn the gaps adjusted for legitimate factors."""
-    return unmeasured_sentences(result.estimates, result.details.get("labels", {}), result.details["label"])
 
 
 def _primary_of_gaps(result: Result) -> list[Primary]:
@@ -315,7 +308,7 @@ class FlagResult(Result):
             if self.details["correction"] == "holm"
             else f"Of the flagged groups, at most {rate} are expected to be flagged wrongly."
         )
-        sentences = [self.verdict.text, *_factors(self)]
+        sentences = [self.verdict.text, *unmeasured_sentences(self.estimates, self.details)]
         sentences += [promise] if self.verdict.code == "flagged" else []
         left_out = sum(row["state"] not in TESTED_CODES for row in self.estimates)
         if left_out:

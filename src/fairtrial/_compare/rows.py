@@ -11,7 +11,6 @@ import numpy as np
 
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.strata import adjusted_cells
-from fairtrial._compare.unmeasured import unmeasured_cells
 from fairtrial._compare.words import (
     DESCRIBED,
     FAVOURED,
@@ -68,6 +67,8 @@ def gap_rows(found: Disparities, level: float, limits: Mapping[str, Limits]) -> 
                 row |= {f"{name}_low": low, f"{name}_high": high}
         row |= found.unpaired(index)
         if found.within is not None:
+            from fairtrial._compare.unmeasured import unmeasured_cells
+
             row |= adjusted_cells(found.within, level, index) | unmeasured_cells(found, level, index)
         if found.bounds is not None:
             row |= _bound_cells(found, index, level)

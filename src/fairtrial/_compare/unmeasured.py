@@ -10,7 +10,8 @@ from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.words import ODDS, SHARE
 from fairtrial._inference.laws.gaps import no_gap
 from fairtrial._inference.laws.model_gaps import ModelGaps
-from fairtrial._inference.laws.strata_gaps import StrataGaps
+from fairtrial._inference.laws.strata_gaps import LinearStrataGaps, StrataGaps
+from fairtrial._inference.laws.sums_gaps import MeanStrataGaps
 from fairtrial._inference.rates.two_rates import TwoRates
 from fairtrial._inference.sensitivity.model_odds import odds_to_move
 from fairtrial._inference.sensitivity.strata_odds import odds_to_explain
@@ -42,7 +43,7 @@ def unmeasured_cells(found: Disparities, level: float, index: int) -> dict[str, 
     gap = float(gaps.estimate[index])
     if isinstance(gaps, ModelGaps):
         return _told(odds_to_move(gaps.expected[index], gap, reach, edges), ODDS)
-    slope = gaps.left(index)
+    slope = _slope(gaps, index)
     if np.isnan(slope):
         return _none(OF_ROWS)
     room = min(gap - reach[0] - edges[0], edges[1] - gap - reach[1])
@@ -75,3 +76,34 @@ def _none(why: str) -> dict[str, Any]:
 
 def _told(value: float, scale: str) -> dict[str, Any]:
     return {"overturned_by": value, "overturned_in": scale}
+
+
+def _slope(gaps: StrataGaps | MeanStrataGaps | LinearStrataGaps, index: int) -> float:
+    """What strata and group leave of the values, over what strata leave of who is in the group: s_y/s_d.
+
+    NaN of means of repeated people, whose rows' squares are not kept.
+    """
+    if isinstance(gaps, MeanStrataGaps):
+        return float(gaps.spread[index])
+    if isinstance(gaps, LinearStrataGaps):
+        return _weighted_slope(gaps, index)
+    k1, n1, k2, n2 = (column[index] for column in gaps.table)
+    events, people = k1 + k2, n1 + n2
+    within = np.where(gaps.weight[index] > 0, events * (1.0 - events / people), 0.0).sum()
+    return float(np.sqrt(max(within / gaps.weight[index].sum() - gaps.estimate[index] ** 2, 0.0)))
+
+
+def _weighted_slope(gaps: LinearStrataGaps, index: int) -> float:
+    mean, weight = gaps.mean[index], gaps.weight[index]
+    if gaps.sums.binary:
+        squares = (gaps.w[index] * mean * (1.0 - mean)).sum()
+    elif gaps.sums.alone:
+        lines = gaps._lines(index)
+        side = np.where(lines.x > 0, 0, 1)
+        residual = lines.residual / lines.weight + (gaps.fitted[index] - mean)[lines.stratum, side]
+        squares = (lines.weight * residual**2).sum()
+    else:
+        return float("nan")
+    apart = mean[:, 0] - mean[:, 1]
+    gap = (weight * apart).sum() / weight.sum()
+    return float(np.sqrt(max((squares + (weight * apart**2).sum()) / weight.sum() - gap**2, 0.0)))

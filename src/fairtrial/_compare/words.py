@@ -224,17 +224,16 @@ ODDS, SHARE = "odds of being in the group", "share of what is left unexplained"
 MOST_FACTORS = 3
 
 
-def unmeasured_sentences(
-    rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], label: str
-) -> list[str]:
+def unmeasured_sentences(rows: Sequence[Mapping[str, Any]], details: Mapping[str, Any]) -> list[str]:
     """A sentence for each adjusted answer that a factor could overturn, the most easily overturned first.
 
     >>> row = {"group": "F", "metric": "fpr", "overturned_by": 1.84, "overturned_in": ODDS}
-    >>> unmeasured_sentences([row], {}, "false positive rate")[0].partition("unless ")[2]
+    >>> unmeasured_sentences([row], {"label": "false positive rate"})[0].partition("unless ")[2]
     'something not in the data multiplies the odds of being in the group by more than 1.8.'
     """
     known = [row for row in rows if scalar(row.get("overturned_by")) is not None]
     known.sort(key=lambda row: float(scalar(row["overturned_by"])))
+    labels, label = details.get("labels", {}), details.get("label", "")
     told = [_unless(row, labels.get(str(row["metric"]), label)) for row in known[:MOST_FACTORS]]
     more = len(known) - MOST_FACTORS
     return [*told, f"The other {more:,} take more: see the table."] if more > 0 else told

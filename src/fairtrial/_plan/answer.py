@@ -22,7 +22,7 @@ from fairtrial._inference.sequential.claims import advance
 from fairtrial._inference.sequential.streams import StreamRule, new_streams
 from fairtrial._inference.ways import Scale
 from fairtrial._metrics.values import Metric
-from fairtrial._plan.designs import Design, design_words
+from fairtrial._plan.designs import RowDesign, design_words
 from fairtrial._plan.result import PlanResult
 from fairtrial._results.column import Verdict
 from fairtrial._results.text import counted
@@ -46,7 +46,7 @@ class PlanAssumptions:
     power: float
     confidence_level: float
     scale: Scale = "difference"
-    design: Design | None = None
+    design: RowDesign | None = None
 
     def certified(self, members: Floats, band: tuple[float, float]) -> Floats:
         """Chance that all groups of so many members are certified, if no gap is there."""

@@ -39,7 +39,7 @@ WAYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class RowDesign:
     """How rows come: `unit` and `weight` stretch the plan of different people, `pair` and `within` take its place."""
 
     rows: float = 1.0
@@ -146,7 +146,7 @@ def _strata_error(
 
 def find_design(
     given: Mapping[str, Any] | None, *, target_known: bool, ratio_scale: bool, target_ratio: float
-) -> Design | None:
+) -> RowDesign | None:
     """The design asked for, with what is wrong with it."""
     if not given:
         return None
@@ -181,7 +181,7 @@ def find_design(
     total = sum(triples[::3]) or 1.0
     strata = tuple((triples[i] / total, triples[i + 1], triples[i + 2]) for i in range(0, len(triples), 3))
     pair = values.get("pair")
-    return Design(
+    return RowDesign(
         float(rows), float(alike), values.get("weight", [0.0])[0], pair[0] if pair else None, strata
     )
 
@@ -201,7 +201,7 @@ def _fits(name: str, listed: Sequence[float]) -> bool:
     )  # fmt: skip
 
 
-def design_words(design: Design) -> str:
+def design_words(design: RowDesign) -> str:
     """What the plan rests on besides."""
     told = []
     if design.rows > 1.0:

@@ -23,7 +23,6 @@ from fairtrial._inference.laws.choose_gaps import make_gaps
 from fairtrial._inference.laws.gaps import DerivedGaps
 from fairtrial._inference.laws.strata_gaps import Heterogeneity
 from fairtrial._inference.numeric.roots import Bools, Floats
-from fairtrial._inference.sensitivity.model_odds import Expected
 
 FOLDS = 5
 OVERLAP = (0.02, 0.98)  # chances of being of the group that are not thin
@@ -44,6 +43,16 @@ class Fitted(NamedTuple):
 
 # from rows to learn from to what is expected of others: a chance of a 0/1 value, or a mean
 Fit = Callable[[Floats, Floats, Floats], Fitted]
+
+
+class Expected(NamedTuple):
+    """Of each row: its side, its value, the chance of being of the group, and what is expected on either side."""
+
+    group: Bools
+    value: Floats
+    chance: Floats
+    first: Floats
+    second: Floats
 
 
 class RobustParts(NamedTuple):

@@ -126,16 +126,6 @@ class StrataGaps(SearchedGaps):
         """Whether the gap differs between strata."""
         return heterogeneity(self)
 
-    def left(self, index: int) -> float:
-        """s_y/s_d: what strata and group leave of the values, over what strata leave of who is in the group."""
-        events, people = (
-            self.table.k1[index] + self.table.k2[index],
-            self.table.n1[index] + self.table.n2[index],
-        )
-        within = np.where(self.weight[index] > 0, events * (1.0 - events / people), 0.0).sum()
-        weight = self.weight[index].sum()
-        return float(np.sqrt(max(within / weight - self.estimate[index] ** 2, 0.0)))
-
     def several_strata(self, index: int) -> bool:
         """Whether two or more strata are compared."""
         return bool((self.weight[index] > 0).sum() > 1)
@@ -332,23 +322,6 @@ class LinearStrataGaps(DerivedGaps):
             return heterogeneity(self.inner, self.inner.effect(self.inner.to_gap(self.inner.centre)))
         none = np.zeros(self.estimate.shape)
         return Heterogeneity(none, none, none + 1.0)
-
-    def left(self, index: int) -> float:
-        """s_y/s_d, as of plain rates; NaN of means of repeated people, whose rows' squares are not kept."""
-        if self.sums.binary:
-            squares = (self.w[index] * self.mean[index] * (1.0 - self.mean[index])).sum()
-        elif self.sums.alone:
-            lines = self._lines(index)
-            side = np.where(lines.x > 0, 0, 1)
-            residual = lines.residual / lines.weight
-            residual += self.fitted[index, lines.stratum, side] - self.mean[index, lines.stratum, side]
-            squares = (lines.weight * residual**2).sum()
-        else:
-            return float("nan")
-        apart = self.mean[index, :, 0] - self.mean[index, :, 1]
-        weight = self.weight[index]
-        gap = float((weight * apart).sum() / weight.sum())
-        return float(np.sqrt(max((squares + (weight * apart**2).sum()) / weight.sum() - gap**2, 0.0)))
 
     def several_strata(self, index: int) -> bool:
         """Whether two or more strata are compared."""

@@ -181,10 +181,6 @@ class MeanStrataGaps(SumsGaps):
         spread = atoms.m2 + atoms.count * np.where(atoms.count > 0, atoms.mean - centre, 0.0) ** 2
         return np.asarray((part * spread) @ part.T)
 
-    def left(self, index: int) -> float:
-        """s_y/s_d, as of rates."""
-        return float(self.spread[index])
-
     def one_sided(self, index: int) -> NDArray[np.intp]:
         """Strata with people of the group and too few to compare them with."""
         return np.flatnonzero((self.n1[index] > 0) & (self.weight[index] == 0))

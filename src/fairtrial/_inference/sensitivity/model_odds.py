@@ -8,24 +8,17 @@ larger, so that a poor q only widens. Estimated doubly robust, from the expectat
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fairtrial._inference.numeric.roots import Bools, Floats
 
+if TYPE_CHECKING:
+    from fairtrial._inference.laws.model_gaps import Expected
+
 MOST_ODDS = 100.0
 HALVINGS = 25
-
-
-class Expected(NamedTuple):
-    """Of each row: its side, its value, the chance of being of the group, and what is expected on either side."""
-
-    group: Bools
-    value: Floats
-    chance: Floats
-    first: Floats
-    second: Floats
 
 
 class Bounded(NamedTuple):
