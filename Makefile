@@ -23,7 +23,7 @@ PARTS ?=
 coverage: MARKED ?= not validity
 test-lowest: MARKED ?= not spark and not browser
 
-.PHONY: help dev demo serve test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz soak cost office attack papers docs
+.PHONY: help dev demo serve test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz properties soak cost office attack papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -103,6 +103,10 @@ truth: dev ## whole audits of worlds whose truth is known: the board's lines of 
 fuzz: dev ## thousands of odd inputs: the right answer or one clear fault; writes docs/odd-inputs.md
 	@FAIRTRIAL_MANY_INPUTS=1 $(RUN) $(PYTEST) tests/properties/test_odd_inputs.py tests/properties/test_any_value.py
 
+# Short forms of the same in `make test`. About an hour on two cores.
+properties: dev ## every table of two groups of up to 40 people: limits that are monotone, swap and change sign
+	@FAIRTRIAL_EVERY_TABLE=1 $(RUN) $(PYTEST) -q tests/properties/test_property_table.py
+
 # Smaller: `make cost SIZES=1e6,1e7`. Goes on after a stop; the files of rows are deleted at the end.
 cost: SIZES ?= 1e6,1e7,1e8
 cost: dev ## what an audit costs: constants, 1e6 to 1e8 rows beside the bare query, clusters; writes docs/cost.md
@@ -119,9 +123,11 @@ office: dev ## public files of ten packages, opened as `fairtrial init` opens th
 attack: dev ## 200 random audits published, and an attacker who solves for every small count
 	@FAIRTRIAL_ATTACKS=200 $(RUN) $(PYTEST) tests/attack
 
-papers: ## run the tables and figures of the five papers, write docs/papers (in .venv-papers)
+# A single page: `make papers PAPERS=elfa`. FAIRTRIAL_DATA names the folder of the files that are not bundled. A run that
+# was stopped goes on where it was.
+papers: ## compute the tables and figures of the five papers again, write docs/papers (in .venv-papers)
 	$(INSTALL) .venv-papers -e . --group papers
-	@for script in examples/papers/*.py; do echo "fairtrial: $$script"; PYTHONPATH=. .venv-papers/bin/python "$$script" --full --out docs/papers || exit 1; done
+	@.venv-papers/bin/python -m fairtrial.papers._studies $(PAPERS) --full --out docs/papers
 
 docs: ## build the documentation site into site/
 	$(INSTALL) .venv -e . --group dev --group docs

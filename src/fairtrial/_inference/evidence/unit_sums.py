@@ -75,6 +75,7 @@ def _nodes(moments: Floats, low: float, high: float) -> Nodes:
 
 MANY_ROWS = 20_000
 LITTLE = 0.005  # of a finest group's weight
+ROUNDING = 1e-14
 Codes = NDArray[np.integer]
 
 
@@ -105,6 +106,9 @@ class UnitSums:
         binary = bool(np.isin(value, (0.0, 1.0)).all())
         alone = alone or np.unique(unit).size == unit.size
         counted = alone and bool(np.all(weight == weight[:1]))
+        if not alone and binary and lines[0].size == units and _all_or_nothing(lines[2], lines[3]):
+            # every unit's rows say the same: they are one row with all their weight
+            lines, alone = (*lines[:4], lines[2] ** 2), True
         return cls(*lines, units, atoms, binary, counted, alone)
 
     @classmethod
@@ -188,6 +192,11 @@ def _by_line(
         keys, line = np.unique(keys, return_inverse=True)
     weight, total, square = (np.bincount(line, of, keys.size).astype(np.float64) for of in columns)
     return keys // atoms, keys % atoms, weight, total, square
+
+
+def _all_or_nothing(weight: Floats, total: Floats) -> bool:
+    """Whether all rows of every line have the event, or none."""
+    return bool(np.all((total == 0.0) | (np.abs(total - weight) <= ROUNDING * weight)))
 
 
 def are_little(largest: float, totals: Floats) -> bool:
