@@ -22,7 +22,7 @@ from fairtrial._report.one_gap import compared_with
 from fairtrial._results.text import counted, in_a_sentence
 from fairtrial._trial.family import NAME_THE_DECISION, difference_alone, only_describes, shows
 from fairtrial._trial.in_people import line_sentence, words_of
-from fairtrial._trial.ledger import LedgerLine, alike_line, clearest_first, headline_line, ledger_of
+from fairtrial._trial.ledger import LedgerLine, alike_line, as_it_is, clearest_first, headline_line, ledger_of
 from fairtrial._trial.two_facts import (
     gap_words,
     interval_words,
@@ -67,7 +67,7 @@ def describes_only(content: Content, results: Results) -> bool:
 
 def headline(content: Content, told: Lines) -> str:
     """The clearest comparison in people; the largest gap seen where none is shown."""
-    line = headline_line(told)
+    line = as_it_is(headline_line(told), told)
     if line is None:
         return "Nobody could be compared." if content["sections"] else ""
     told_first = line_sentence(line, words_of(content))

@@ -1,7 +1,7 @@
 """Presets: the questions a field usually asks, so that a short spec is a whole audit.
 
 A section written in the file takes the place of the preset's sections of the same method (of the same table, where it
-is one of the field's tables); the others stay.
+is one of the field's tables); the others stay. One that adjusts with `within` asks something else and stands beside them.
 """
 
 from __future__ import annotations
@@ -69,16 +69,19 @@ def _in_order(spec: Spec, questions: Questions) -> Iterator[Section]:
     kept = _not_replaced(spec, questions)
     for name in trial_methods():
         mine = [section for section in spec.sections if section.method == name]
-        yield from mine
+        alike = [section for section in mine if section.arguments.get("within")]
+        yield from (section for section in mine if section not in alike)
         added = [arguments for method, arguments in kept if method == name]
         for number, arguments in enumerate(added, len(mine) + 1):
             identity = name if len(mine) + len(added) == 1 else f"{name}-{number}"
             title = arguments.pop("title", "")
             yield Section(identity, name, arguments, title, ("preset",))
+        yield from alike  # the gap as it is comes first
 
 
 def _not_replaced(spec: Spec, questions: Questions) -> Questions:
-    own = {(section.method, section.arguments.get("table")) for section in spec.sections}
+    told = [section for section in spec.sections if not section.arguments.get("within")]
+    own = {(section.method, section.arguments.get("table")) for section in told}
     return [(name, arguments) for name, arguments in questions if (name, arguments.get("table")) not in own]
 
 

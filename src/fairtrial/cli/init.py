@@ -26,6 +26,7 @@ from fairtrial._trial.spec.guess import (
     compare_by,
     compared_columns,
     guess,
+    is_amount,
     left_out,
     make_answerable,
     numbers,
@@ -331,7 +332,7 @@ def _value_faults(role: str, profile: Profile) -> Iterator[Fault]:
     elif needs_labels(profile, role):
         cure = Words("say which count as 1 with {}", Set("positive", profile.labels[-1]))
         yield Fault(role, f"{count}: {', '.join(profile.labels[:LISTED])}", cure=cure, subject=subject)
-    elif role == "decision" and len(profile.labels) > MAX_CATEGORIES:
+    elif role == "decision" and len(profile.labels) > MAX_CATEGORIES and not is_amount(profile):
         cure = Words("a number that decisions rest on is a {}", Set("score"))
         yield Fault(role, f"{count} where a decision has two", cure=cure, subject=subject)
 
@@ -384,7 +385,8 @@ def _parts(found: Guess) -> Iterator[tuple[str, str]]:
         yield "--threshold", f"{found.threshold} ({found.remarks['threshold']})"
     if found.decision is not None or found.threshold is not None:
         unknown = "not known whether 1 or 0 is good for a person: no finding says who is harmed"
-        good = f"{found.favourable}: the decision that is good for a person"
+        what = "end of it" if found.amount else "decision"
+        good = f"{found.favourable}: the {what} that is good for a person"
         yield "--favourable", unknown if found.favourable is None else good
     yield "--preset", f"{found.preset}: {PRESET_WORDS[found.preset]}"
 

@@ -52,8 +52,18 @@ def ask(found: Guess, profiles: Sequence[Profile], missing: str | None = None) -
     compare_by(found, _ask_groups(found, profiles), profiles)
     found.missing = missing or _ask_missing(found, by_name)
     find_features(found, profiles)
+    found.alike = _ask_alike(found, by_name)
     found.preset = _ask_preset(found)
     return found
+
+
+def _ask_alike(found: Guess, by_name: Mapping[str, Profile]) -> list[str]:
+    """What may rightly explain a difference, so that people alike in it are compared as well."""
+    if not found.alike:
+        return []
+    asked = "What may rightly explain a difference, such as the job (- for nothing)"
+    name = _ask_column(asked, found.alike[0], by_name)
+    return [] if name is None else [name]
 
 
 def _ask_missing(found: Guess, by_name: Mapping[str, Profile]) -> str:
@@ -143,6 +153,9 @@ def _ask_favourable(found: Guess) -> int | str | None:
         return None
     settle_favourable(found)
     found.remarks.pop("favourable", None)
+    if found.amount:
+        good = typer.prompt(f"Which end of {found.decision} is good for a person (high, low)", default=found.favourable or "-")
+        return good if good in ("high", "low") else None
     default = next(word for word, value in _GOOD.items() if value == found.favourable)
     words = f"Is it good for a person when {_decision_words(found)} (yes, no)"
     while (answer := str(typer.prompt(words, default=default)).strip().lower()) not in _GOOD:

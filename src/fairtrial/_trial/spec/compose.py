@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairtrial._trial.spec.guess import Guess
+from fairtrial._trial.spec.plain_words import done_by_name
 from fairtrial._trial.spec.speech import value_text
 
 PRESET_WORDS = {
@@ -67,6 +68,7 @@ def compose(guess: Guess, source: str, title: str, reading: Mapping[str, str] | 
         "jobs = 1",
         "alpha = 0.05                 # chance of even one false finding in the whole trial",
         "",
+        *_alike(guess),
         *_further(guess),
     ]
     return "\n".join(lines) + "\n"
@@ -127,6 +129,7 @@ def _words(guess: Guess) -> list[str]:
         "decision": ("were …", "what the decision means, said of people"),
         "outcome": ("…", "what the outcome means, said of people"),
     }
+    asked["decision"] = (_done(guess), asked["decision"][1])
     lines = [
         "[words]                      # how the report says it; without these it takes the file's labels"
     ]
@@ -136,6 +139,13 @@ def _words(guess: Guess) -> list[str]:
         for key, (text, remark) in asked.items()
         if key not in guess.words and (key == "people" or getattr(guess, key) is not None)
     ]
+
+
+def _done(guess: Guess) -> str:
+    """What the decision's own name says, as a start."""
+    counted = guess.positive.get("decision", "1")
+    texts = (str(guess.decision), *([counted] if isinstance(counted, str) else counted))
+    return done_by_name(texts, 1) or "were …"
 
 
 def _definitions(guess: Guess) -> list[str]:
@@ -152,11 +162,26 @@ def _line(key: str, value: Any, remark: str) -> str:
     return f"{key} = {value_text(value)}".ljust(28) + f" # {remark}"
 
 
+def _alike(guess: Guess) -> list[str]:
+    """The gap among people alike in what may explain it, beside the gap as it is."""
+    if not guess.alike or (guess.decision is None and guess.threshold is None):
+        return []
+    metric = "mean_decision" if guess.amount else _METRICS[guess.preset]
+    return [
+        "# The gap among people who are alike in what may explain it; the report shows it beside the gap as it is.",
+        "# CHECK: name what may rightly explain a difference, or delete this section.",
+        "[measure]",
+        _line("metric", [metric], "the same rate, of people alike"),
+        _line("within", guess.alike, "a guess: what people must be alike in"),
+        "",
+    ]
+
+
 def _further(guess: Guess) -> list[str]:
     """Questions one may add, ready to be uncommented."""
     if guess.decision is None and guess.score is None:
         return ["# With a decision named above, more can be asked: certify, flag, scan, explain, improve."]
-    metric = _METRICS[guess.preset]
+    metric = "mean_decision" if guess.amount else _METRICS[guess.preset]
     by = value_text(guess.groups[0]) if guess.groups else '"…"'
     return [
         "# More questions; take the # away. Arguments are those of the Python functions of the same name.",

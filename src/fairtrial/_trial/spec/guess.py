@@ -17,6 +17,8 @@ from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Profile
 from fairtrial._trial.spec.table_of_counts import count_column, counted_part
 from fairtrial._trial.spec.tables import PRESETS
 
+MOST_ALIKE = 12  # labels of what may explain a gap: with more, few people are alike
+PEOPLE_ALIKE = 30  # rows for each of its labels
 MANY = 10  # more numbers than this are no labels
 PARTS = 4  # a number that people are compared by is cut into quarters
 NEEDS_OUTCOME = ("risk-score", "healthcare")
@@ -38,6 +40,8 @@ class Guess:
     define: dict[str, dict[str, int]] = field(default_factory=dict)
     bins: dict[str, int] = field(default_factory=dict)
     features: list[str] = field(default_factory=list)
+    alike: list[str] = field(default_factory=list)  # what may explain a gap
+    amount: bool = False  # whether the decision is a number, such as pay
     positive: dict[str, str | list[str]] = field(default_factory=dict)
     missing: str = "error"
     favourable: int | str | None = None
@@ -58,12 +62,27 @@ def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
     counted = _guess_total(found, profiles)
     _guess_roles(found, [(n, p) for n, p in _spoken(profiles, grouped) if p.name not in counted])
     if found.decision is None and found.score is None and found.outcome is None:
+        found.decision = _guess_amount(profiles, compared_columns(found) | counted)
+    if found.decision is None and found.score is None and found.outcome is None:
         left = binary_columns(profiles, compared_columns(found) | counted)
         if len(left) == 1 and any(p.name == left[0] and readable(p) for p in profiles):
             found.outcome = left[0]  # among several, or where neither label means yes, nothing is guessed
             found.remarks["outcome"] = "a guess: the only other column of two values"
     _settle(found, profiles)
     return found
+
+
+def _guess_amount(profiles: Sequence[Profile], taken: Collection[str]) -> str | None:
+    """A number that is decided, such as pay, in a file without any column of yes and no."""
+    if any(words.role_rank(name, "factor") is None for name in binary_columns(profiles, taken)):
+        return None
+    named = [(profile.name, profile) for profile in profiles if profile.name not in taken and is_amount(profile)]
+    return _best(named, "amount")
+
+
+def is_amount(profile: Profile) -> bool:
+    """Whether a column is a number of many values, as pay and prices are."""
+    return profile.numeric and not profile.category and profile.low < profile.high and profile.low >= 0
 
 
 def _guess_total(found: Guess, profiles: Sequence[Profile]) -> set[str]:
@@ -112,6 +131,8 @@ def make_answerable(found: Guess) -> None:
 
 def fitting_preset(found: Guess) -> str:
     """The guessed field where its questions can be asked; that of health asks about an outcome that is a need."""
+    if found.amount:
+        return "general"
     needless = found.preset == "healthcare" and words.role_rank(str(found.outcome), "need") is None
     return "general" if needless or found.preset not in answerable_presets(found) else found.preset
 
@@ -168,6 +189,8 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
     """What follows from the parts: a decision from the score, labels, missing values, features."""
     by_name = {profile.name: profile for profile in profiles}
     _settle_decision(found, by_name)
+    decided = by_name.get(str(found.decision))
+    found.amount = decided is not None and is_amount(decided) and found.total is None
     for role in ("decision", "outcome"):
         profile = by_name.get(str(getattr(found, role)))
         labelled = profile is not None and not profile.zero_one and found.total is None
@@ -189,6 +212,17 @@ def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
     found.features = [
         profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
+    found.alike = [
+        profile.name
+        for profile in profiles
+        if profile.name in found.features and words.role_rank(profile.name, "factor") is not None and _is_alike(profile)
+    ][:1]
+
+
+def _is_alike(profile: Profile) -> bool:
+    """Whether people can be compared with others of the same label: few labels, each of many rows."""
+    few = profile.category and len(profile.labels) <= MOST_ALIKE
+    return few and min(profile.counts) >= 2 and profile.rows >= PEOPLE_ALIKE * len(profile.labels)
 
 
 def _settle_counts(found: Guess, profiles: Sequence[Profile]) -> None:
@@ -223,6 +257,11 @@ def find_missing(found: Guess, by_name: Mapping[str, Profile]) -> None:
 def settle_favourable(found: Guess) -> None:
     """Whether decision 1 is good for a person, where the names say it; it is asked for where they do not."""
     found.remarks.pop("favourable", None)
+    if found.amount:
+        found.favourable = words.good_amount(str(found.decision))
+        if found.favourable is not None:
+            found.remarks["favourable"] = "a guess: which end of it is good for a person; findings say who is harmed"
+        return
     counted = found.positive.get("decision", "")
     labels = [counted] if isinstance(counted, str) else counted
     decided = found.decision is not None or found.threshold is not None
