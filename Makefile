@@ -23,7 +23,7 @@ PARTS ?=
 coverage: MARKED ?= not validity
 test-lowest: MARKED ?= not spark and not browser
 
-.PHONY: help dev demo serve test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz soak cost attack papers docs
+.PHONY: help dev demo serve test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz soak cost office attack papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -112,6 +112,9 @@ cost: dev ## what an audit costs: constants, 1e6 to 1e8 rows beside the bare que
 soak: MINUTES ?= 20
 soak: dev ## 20 minutes of kills of workers and of the main process: the numbers stay those of undisturbed runs
 	@FAIRTRIAL_SOAK_MINUTES=$(MINUTES) $(RUN) -m pytest -s tests/properties/test_soak.py
+
+office: dev ## public files of ten packages, opened as `fairtrial init` opens them: writes docs/public-files.md
+	@PYTHONPATH=. $(RUN) benchmarks/public_files.py --aside
 
 attack: dev ## 200 random audits published, and an attacker who solves for every small count
 	@FAIRTRIAL_ATTACKS=200 $(RUN) $(PYTEST) tests/attack

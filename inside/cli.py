@@ -9,9 +9,9 @@ from fairtrial.cli import method_commands as method_commands
 from fairtrial.cli import printing as printing
 from fairtrial.cli import program as program
 from fairtrial.cli import run as run
-from fairtrial.cli.declared_options import parameter_name as parameter_name
-from fairtrial.cli.declared_options import read_one as read_one
 from fairtrial.cli.method_commands import Question as Question
+from fairtrial.cli.method_commands import parameter_name as parameter_name
 from fairtrial.cli.method_commands import questions as questions
+from fairtrial.cli.method_commands import read_one as read_one
 from fairtrial.cli.report import report as report
 from fairtrial.cli.serve import _listen as _listen

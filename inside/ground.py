@@ -24,7 +24,7 @@ from fairtrial._options import Option as Option
 from fairtrial._options import arguments_of as arguments_of
 from fairtrial._options import checked as checked
 from fairtrial._options import recorded as recorded
-from fairtrial._options.texts import cuts as cuts
+from fairtrial._options.kinds import cuts as cuts
 from fairtrial._work import FileStore as FileStore
 from fairtrial._work import MemoryStore as MemoryStore
 from fairtrial._work import checksum as checksum
@@ -35,6 +35,6 @@ from fairtrial._work import notebook as notebook
 from fairtrial._work import session as session
 from fairtrial._work.cluster import cluster as cluster
 from fairtrial._work.compiled import _Compiling as _Compiling
-from fairtrial._work.whole_files import write_whole as write_whole
+from fairtrial._work.kept_files import write_whole as write_whole
 
 declared_arguments_of = fairtrial._options.arguments_of

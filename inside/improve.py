@@ -9,6 +9,7 @@ from fairtrial._improve import terms as terms
 from fairtrial._improve.arguments import Payoff as Payoff
 from fairtrial._improve.claim_tests import examine as examine
 from fairtrial._improve.combining import Aggregation as Aggregation
+from fairtrial._improve.combining import Compared as Compared
 from fairtrial._improve.combining import Corner as Corner
 from fairtrial._improve.combining import Staircase as Staircase
 from fairtrial._improve.combining import combine_p_values as combine_p_values
@@ -29,6 +30,8 @@ from fairtrial._improve.components import smooth_fairness_components as smooth_f
 from fairtrial._improve.components import worst_pair as worst_pair
 from fairtrial._improve.constraints import dependence_p as dependence_p
 from fairtrial._improve.contest import refuse_equal_levels as refuse_equal_levels
+from fairtrial._improve.details import least_gap as least_gap
+from fairtrial._improve.details import least_gap_bound as least_gap_bound
 from fairtrial._improve.portfolio import FrontierRules as FrontierRules
 from fairtrial._improve.portfolio import Scored as Scored
 from fairtrial._improve.portfolio import gain_of as gain_of
@@ -39,14 +42,11 @@ from fairtrial._improve.request import split_rows as split_rows
 from fairtrial._improve.rules import Inputs as Inputs
 from fairtrial._improve.rules import Rule as Rule
 from fairtrial._improve.rules import capacity_threshold as capacity_threshold
-from fairtrial._improve.sampled_levels import Compared as Compared
 from fairtrial._improve.scorers import SignedLinear as SignedLinear
 from fairtrial._improve.search import Searched as Searched
 from fairtrial._improve.search import fitted as fitted
 from fairtrial._improve.search import sure_enough as sure_enough
 from fairtrial._improve.search import variants_of as variants_of
-from fairtrial._improve.search_log import least_gap as least_gap
-from fairtrial._improve.search_log import least_gap_bound as least_gap_bound
 from fairtrial._improve.splits import enough_people as enough_people
 from fairtrial._improve.splits import test_split as test_split
 from fairtrial._improve.terms import BUILT_IN as BUILT_IN

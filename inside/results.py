@@ -2,8 +2,6 @@
 
 from fairtrial._results.charts import drawing as drawing
 from fairtrial._results.charts import theme as theme
-from fairtrial._results.charts.axes import axis as axis
-from fairtrial._results.charts.axes import digits as digits
 from fairtrial._results.charts.drawing import ChartFailed as ChartFailed
 from fairtrial._results.charts.drawing import cleaned as cleaned
 from fairtrial._results.charts.drawing import svg as svg
@@ -13,6 +11,8 @@ from fairtrial._results.charts.page import json_text as json_text
 from fairtrial._results.charts.page import script_text as script_text
 from fairtrial._results.charts.theme import CATEGORIES as CATEGORIES
 from fairtrial._results.charts.theme import COLOURS as COLOURS
+from fairtrial._results.charts.theme import axis as axis
+from fairtrial._results.charts.theme import digits as digits
 from fairtrial._results.charts.theme import finish as finish
 from fairtrial._results.charts.theme import inline as inline
 from fairtrial._results.charts.theme import layered as layered
@@ -33,8 +33,6 @@ from fairtrial._results.masking import mask_note as mask_note
 from fairtrial._results.masking import mask_result as mask_result
 from fairtrial._results.masking import masked_rows as masked_rows
 from fairtrial._results.masking import published_rows as published_rows
-from fairtrial._results.output import check_output_file as check_output_file
-from fairtrial._results.output import make_output_folder as make_output_folder
 from fairtrial._results.result import SCHEMA as SCHEMA
 from fairtrial._results.result import Result as Result
 from fairtrial._results.result import versions as versions
@@ -45,3 +43,5 @@ from fairtrial._results.text import interval_text as interval_text
 from fairtrial._results.text import shown_columns as shown_columns
 from fairtrial._results.text import summary_text as summary_text
 from fairtrial._results.text import table as table
+from fairtrial._work.kept_files import check_output_file as check_output_file
+from fairtrial._work.kept_files import make_output_folder as make_output_folder

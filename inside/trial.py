@@ -78,6 +78,7 @@ from fairtrial._trial.spec.sections import Names as Names
 from fairtrial._trial.spec.sections import read_sections as read_sections
 from fairtrial._trial.spec.sections import section_keys as section_keys
 from fairtrial._trial.spec.speech import TOML as TOML
+from fairtrial._trial.spec.spellings import alike_labels as alike_labels
 from fairtrial._trial.spec.tables import admits_groups as admits_groups
 from fairtrial._trial.spec.tables import admits_metrics as admits_metrics
 from fairtrial._trial.spec.tables import data_keys as data_keys

@@ -336,7 +336,7 @@ SCENARIOS = [
         seen=exactly({"women": (11, 24), "men": (13, 24)}),
         roles=HIRED,
         init=HIRED_INIT,
-        more=CERTIFY.format("sex"),
+        more=CERTIFY.format("sex") + 'minimum = 10\n',
         asks=rates("sex"),
         never=(Expect("found"), Expect("certified")),
         verdicts=("undetermined",),

@@ -51,7 +51,7 @@ def two_years(state: Path, *, drift: bool) -> fairtrial.WatchResult:
 
 def main(folder: Path) -> dict[str, fairtrial.WatchResult]:
     """Both runs; the status page of each is written beside its state."""
-    from fairtrial._results.charts.files import save_chart
+    from fairtrial._results.charts.page import save_chart
 
     results = {}
     for name, drift in (("without drift", False), ("with drift", True)):

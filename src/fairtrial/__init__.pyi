@@ -1,9 +1,9 @@
 # The public names: what `fairtrial.X` finds, on first use (see __init__.py), and what type checkers see.
 from . import papers as papers
 from ._audit.audit import Audit as Audit
-from ._compare.certify import certify as certify
-from ._compare.flag import flag as flag
-from ._compare.measure import measure as measure
+from ._compare.method import certify as certify
+from ._compare.method import flag as flag
+from ._compare.method import measure as measure
 from ._compare.results import CertifyResult as CertifyResult
 from ._compare.results import FlagResult as FlagResult
 from ._compare.results import MeasureResult as MeasureResult
@@ -22,9 +22,9 @@ from ._improve.method import improve as improve
 from ._improve.result import ImproveResult as ImproveResult
 from ._improve.rules import load_rule as load_rule
 from ._method.declaration import read_result as read_result
-from ._metrics.metric import Metric as Metric
 from ._metrics.table import CRITERIA as CRITERIA
 from ._metrics.table import METRICS as METRICS
+from ._metrics.values import Metric as Metric
 from ._metrics.values import role as role
 from ._plan.method import plan as plan
 from ._plan.result import PlanResult as PlanResult

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from fairtrial._audit.audit import Audit
-from fairtrial._compare.certify import certify
+from fairtrial._compare.method import certify
 from fairtrial._errors import Fault, InputError, MissingExtra
 from fairtrial._results.text import table
 

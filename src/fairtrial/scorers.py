@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
-from fairtrial._compare.measure import measure
+from fairtrial._compare.method import measure
 from fairtrial._compare.results import MeasureResult
 from fairtrial._errors import Fault, InputError
 from fairtrial._metrics.table import find_metric

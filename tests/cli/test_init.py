@@ -298,7 +298,9 @@ def test_row_numbers_of_other_programs_are_not_read(tmp_path: Path, run: Run) ->
     assert code == 0
     assert "Note: the first column has no name and counts the rows; it is not read." in err
     assert fairtrial.run(out).complete
-    path.write_text("\n".join([",sex,hired", *rows[::2]]) + "\n", encoding="utf-8")
+    path.write_text("\n".join([",sex,hired", *rows[1::5]]) + "\n", encoding="utf-8")  # of a selection of rows
+    assert run("init", str(path), "--yes", "--out", str(out), "--force")[0] == 0
+    path.write_text("\n".join([",sex,hired", *rows[::-1]]) + "\n", encoding="utf-8")
     code, _, err = run("init", str(path), "--yes", "--out", str(out), "--force")
     assert code == 2
     assert err.startswith("init: ")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+import fairtrial
 from inside.trial import ROWS, cards, good_for_a_person, guess, held_by, meaning_yes, profile_file
 
 Run = Callable[..., tuple[int, str, str]]
@@ -89,21 +90,39 @@ def test_the_named_decision_says_what_is_good_for_a_person(tmp_path: Path, run: 
 
 @pytest.mark.parametrize("name", ["jobclass", "is_911_call", "lowincome", "credit_history", "immigrant"])
 def test_a_word_inside_another_says_nothing(name: str, tmp_path: Path, run: Run) -> None:
-    columns: Columns = {"sex": ["f", "m"], name: [0, 1, 1], "other": [1, 0, 0, 1], "wage": NUMBERS}
+    columns: Columns = {"sex": ["f", "m"], name: [0, 1, 1], "other": [1, 0, 0, 1], "pulse": NUMBERS}
     code, _, err = run("init", written(tmp_path, columns), "--yes", "--out", str(tmp_path / "audit.toml"))
     assert code == 2
     assert f"Columns of two values: '{name}', 'other'." in err
-    assert "An outcome or a score may be a number: 'wage'." in err
+    assert "An outcome or a score may be a number: 'pulse'." in err
 
 
 def test_an_outcome_is_not_audited_as_a_decision(tmp_path: Path, run: Run) -> None:
-    """Whether somebody smokes or earns much was not decided by a lender, whatever else the file holds."""
-    for name in ("smokes", "class"):
-        columns: Columns = {"sex": ["f", "m"], name: ["no", "yes", "yes"], "income": NUMBERS, "debt": NUMBERS}
-        data, err = found(run, tmp_path, columns)
-        assert data["outcome"] == name
-        assert "decision" not in data
-        assert "without a decision" in err
+    """Whether somebody earns much was not decided by a lender, whatever else the file holds."""
+    columns: Columns = {"sex": ["f", "m"], "class": ["no", "yes", "yes"], "income": NUMBERS, "debt": NUMBERS}
+    data, err = found(run, tmp_path, columns)
+    assert data["outcome"] == "class"
+    assert "decision" not in data
+    assert "without a decision" in err
+
+
+def test_the_only_other_column_is_no_outcome(tmp_path: Path, run: Run) -> None:
+    """No name says that smoking is what happened: it is asked for, with the line to add."""
+    path = written(tmp_path, {"sex": ["f", "m"], "smokes": ["no", "yes", "yes"], "pulse": NUMBERS})
+    code, _, err = run("init", path, "--yes", "--out", str(tmp_path / "audit.toml"))
+    assert code == 2
+    assert "--decision, --outcome or --score" in err
+    assert "Columns of two values: 'smokes'." in err
+
+
+def test_pay_is_a_decision_where_nothing_else_is_one(tmp_path: Path, run: Run) -> None:
+    data, _ = found(run, tmp_path, {"sex": ["f", "m"], "Gehalt": NUMBERS, "x": NUMBERS[::-1]})
+    assert (data["decision"], data["favourable"], "positive" in data) == ("Gehalt", "high", False)
+    trial = fairtrial.run(tmp_path / "audit.toml")
+    assert trial.complete
+    assert {answer.section.method for answer in trial.answers} >= {"measure", "tabulate"}
+    data, _ = found(run, tmp_path, {"sex": ["f", "m"], "wage": NUMBERS, "hired": [0, 1, 1]})
+    assert data["decision"] == "hired"
 
 
 def test_labels_speak_for_groups(tmp_path: Path, run: Run) -> None:

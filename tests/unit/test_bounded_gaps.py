@@ -8,7 +8,7 @@ import pytest
 
 import fairtrial
 from fairtrial import Metric
-from inside.inference import Atoms, BoundedGaps, Comparison, RowGaps, joint_test, lazy_cache, make_gaps
+from inside.inference import Atoms, BoundedGaps, Comparison, RowGaps, joint_test, make_gaps, row_gaps
 from inside.papers import paper_gaps
 from validity.certify_designs import atoms_of
 
@@ -56,7 +56,7 @@ def test_gaps_made_anew_each_time_have_the_same_numbers(known, monkeypatch):
     comparison = known_of(comparison) if known else comparison
 
     def numbers(room):
-        monkeypatch.setattr(lazy_cache, "MOST_KEPT", room)
+        monkeypatch.setattr(row_gaps, "MOST_KEPT", room)
         gaps = make_gaps(atoms, comparison)
         asked = [gaps.tails(np.zeros(3)), gaps.limits(0.95), gaps.tails(np.full(3, 0.7)), gaps.limits(0.999)]
         kept = [len(one.each.kept) for one in [gaps.inner, *gaps.bounds] if hasattr(one, "each")]

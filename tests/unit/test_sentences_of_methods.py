@@ -33,7 +33,7 @@ from inside.plan import answer as planned
 from inside.results import Verdict, counted, undefined
 from inside.scan import Rung, ScanEachResult, _blocks, every_class
 from inside.scan import answer as scan_words
-from inside.transport import sentences as transport_words
+from inside.transport import result as transport_words
 from inside.trial import (
     FamilyEntry,
     FileWords,

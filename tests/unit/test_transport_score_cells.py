@@ -109,7 +109,7 @@ def test_decisions_without_a_score_are_counted_too(monkeypatch: pytest.MonkeyPat
 
 def test_rows_are_read_where_each_has_a_score_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairtrial._audit.columns.MOST_ROWS", 100)
-    monkeypatch.setattr("fairtrial._transport.score_cells.MOST_SCORES", 50)
+    monkeypatch.setattr("fairtrial._transport.criterion.MOST_SCORES", 50)
     audit = Audit(people(grid=0), outcome="y", score="s", threshold=0.5, groups="race")
     result = ft.transport(audit, "statistical_parity")
     assert "score-cells" not in [note.code for note in result.notes]

@@ -203,7 +203,7 @@ def test_a_line_depends_on_what_runs_it() -> None:
     bound = partial(inner, 3, [holm], design={"value": Fraction(1, 2)})
     assert modules_of(bound, None) >= {
         "fairtrial._inference.multiplicity",
-        "fairtrial._compare.certify",
+        "fairtrial._compare.method",
     }
     few, more = (
         frozenset({name}) for name in ("fairtrial._inference.multiplicity", "fairtrial._scan.method")

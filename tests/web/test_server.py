@@ -121,7 +121,7 @@ def test_faults_are_said_before_anything_runs(client: TestClient) -> None:
     [
         ("empty.csv", b"", 422),
         ("binary.csv", bytes(range(256)) * 40, 422),
-        ("latin.csv", "näme,d\na,1\n".encode("latin-1") * 3, 422),
+        ("mixed.csv", "näme,d\nä,1\nöß,0\n".encode() + b"\xe4,1\n", 422),
         (
             "wide.csv",
             (",".join(f"c{i}" for i in range(3_000)) + "\n" + ",".join("1" * 3_000) + "\n").encode(),

@@ -9,7 +9,6 @@ from html import escape
 from typing import Any, Self
 
 from fairtrial._audit import arguments as a
-from fairtrial._audit.arrays import from_columns, from_model
 from fairtrial._audit.cells import Cells, FeatureMatrix, Rows
 from fairtrial._audit.columns import Columns
 from fairtrial._audit.counting import (
@@ -20,7 +19,7 @@ from fairtrial._audit.counting import (
     outcome_is_real,
     read_rows,
 )
-from fairtrial._audit.definitions import definition_expression, register
+from fairtrial._audit.definitions import definition_expression, from_columns, from_model, register
 from fairtrial._audit.direction import check_audit
 from fairtrial._audit.notes import data_notes, digest, provenance
 from fairtrial._audit.role_expressions import decision_is_real
@@ -29,7 +28,7 @@ from fairtrial._audit.schema import column_list, positive_labels, split_groups
 from fairtrial._audit.source import Source
 from fairtrial._audit.totals import counted_source
 from fairtrial._errors import Fault, InputError, Note, Set, Words
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._options import plain
 
 NOT_ROLES = ("self", "data", "__class__")

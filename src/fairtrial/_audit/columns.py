@@ -10,14 +10,13 @@ import narwhals as nw
 import numpy as np
 
 from fairtrial._audit.cells import Coded, Ints
-from fairtrial._audit.counted_people import check_counts, with_people
-from fairtrial._audit.engine import collect
+from fairtrial._audit.engine import Fingerprint, collect
 from fairtrial._audit.expressions import bin_expression, bin_labels, clean_number, present
-from fairtrial._audit.fingerprint import Fingerprint
 from fairtrial._audit.frames import Frame
 from fairtrial._audit.roles import Roles
 from fairtrial._audit.schema import UnknownOutcomes, column_fault, is_number
 from fairtrial._audit.source import Kind, Source
+from fairtrial._audit.totals import check_counts, with_people
 from fairtrial._errors import Fault, InputError, NotApplicable, Use, Words
 from fairtrial._labels import MISSING, canonical, is_missing
 

@@ -31,8 +31,8 @@ from fairtrial._audit.reading import QueryAnswer, count_lacking, evaluate, refus
 from fairtrial._audit.role_expressions import decision_is_real
 from fairtrial._errors import Elsewhere, Fault, Faults, InputError, NotApplicable, Use, Words
 from fairtrial._labels import canonical, is_missing
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import METRICS
+from fairtrial._metrics.values import Metric
 from fairtrial._work.memory import check_memory
 
 MOST_LINES = 200_000  # of rows that are alike, which a cluster sends with their number

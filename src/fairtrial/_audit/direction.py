@@ -12,10 +12,10 @@ from fairtrial._audit.columns import Columns
 from fairtrial._audit.counting import check_data, count_cells, outcome_is_real
 from fairtrial._audit.role_expressions import decision_is_real
 from fairtrial._errors import Fault, InputError, Note, Set, Words
-from fairtrial._metrics.harm import Favours, High, Part, turns_on
-from fairtrial._metrics.harm import harmed_side as side_of
-from fairtrial._metrics.metric import Direction, Metric
+from fairtrial._metrics.groups import Favours, High, Part, turns_on
+from fairtrial._metrics.groups import harmed_side as side_of
 from fairtrial._metrics.table import METRICS
+from fairtrial._metrics.values import Direction, Metric
 
 CLEAR_P, CLEAR_DIFFERENCE = (
     0.001,

@@ -9,11 +9,11 @@ from typing import Any
 
 from fairtrial._audit.cells import Cells, Rows, digest_of
 from fairtrial._audit.columns import Columns
-from fairtrial._audit.counted_people import whole_numbers
 from fairtrial._audit.definitions import definition_words, recorded_definition
 from fairtrial._audit.direction import direction_note
 from fairtrial._audit.role_expressions import constant_note
 from fairtrial._audit.roles import ROLE_NAMES
+from fairtrial._audit.totals import whole_numbers
 from fairtrial._errors import FairtrialWarning, Note
 
 

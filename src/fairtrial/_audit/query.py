@@ -31,19 +31,21 @@ from fairtrial._audit.reading import (
     read_role,
     size_faults,
 )
-from fairtrial._audit.role_expressions import column_number, role_key, role_number, role_value
-from fairtrial._audit.schema import column_fault
-from fairtrial._audit.source import with_hash
-from fairtrial._audit.weight_powers import (
+from fairtrial._audit.role_expressions import (
+    column_number,
     find_scale,
     power_aggregates,
     read_powers,
+    role_key,
+    role_number,
+    role_value,
     weight_columns,
     with_powers,
 )
+from fairtrial._audit.schema import column_fault
+from fairtrial._audit.source import with_hash
 from fairtrial._errors import Fault, Faults, Set, Use, Words
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import ROLES, Role
+from fairtrial._metrics.values import ROLES, Metric, Role
 from fairtrial._work.memory import check_memory
 
 HASH = "hash of values"

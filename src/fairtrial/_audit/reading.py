@@ -24,8 +24,7 @@ from fairtrial._audit.role_expressions import OTHER, decision_is_real, label_num
 from fairtrial._audit.schema import cut_into_bins
 from fairtrial._errors import Fault, Faults, NotApplicable, Set, Words
 from fairtrial._labels import INFINITE, MISSING, canonical, is_missing
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import Role
+from fairtrial._metrics.values import Metric, Role
 
 MAX_LEVELS = 1000
 SCORE_BIN = "role.score_bin"  # where the score's bins are kept, apart from any column of that name

@@ -20,9 +20,9 @@ from fairtrial._audit.schema import (
 )
 from fairtrial._errors import Fault, Faults, NotApplicable, Set, Use, Words
 from fairtrial._labels import canonical
-from fairtrial._metrics.harm import High, is_selection
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.groups import High, is_selection
 from fairtrial._metrics.table import METRICS
+from fairtrial._metrics.values import Metric
 from fairtrial._options import arguments_of, faults_of
 
 ROLE_NAMES = (

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import narwhals as nw
 
-from fairtrial._audit.engine import WHO, collect, connect, open_table, quote, reading
-from fairtrial._audit.files import AS_WRITTEN, Files, is_files
-from fairtrial._audit.fingerprint import Fingerprint, row_fingerprint, text_fingerprint
+from fairtrial._audit.engine import (
+    WHO,
+    Fingerprint,
+    collect,
+    connect,
+    open_table,
+    quote,
+    reading,
+    row_fingerprint,
+    text_fingerprint,
+)
 from fairtrial._audit.frames import (
     Frame,
     arrow_column,
@@ -24,6 +33,9 @@ from fairtrial._audit.frames import (
 )
 from fairtrial._errors import Fault, InputError
 from fairtrial._labels import canonical
+
+if TYPE_CHECKING:
+    from fairtrial._audit.files import Files
 
 Kind = Literal["bool", "int", "float", "text", "other", "unfit"]
 BATCH = 1 << 18  # rows that are looked at together
@@ -42,6 +54,13 @@ class Counted:
 
     table: Any
     column: str
+
+
+def is_files(data: object) -> bool:
+    """Whether data are a path, several paths or an open file."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
+    return isinstance(data, str | os.PathLike) or (hasattr(data, "read") and not hasattr(data, "columns"))
 
 
 class Source:
@@ -69,6 +88,8 @@ class Source:
 
     def _open(self, data: object, reading: Mapping[str, Any] | None) -> None:
         if is_files(data):
+            from fairtrial._audit.files import Files
+
             self._files = Files(data, reading)
             self.columns = self._files.columns
             return
@@ -221,7 +242,11 @@ class Source:
     def label_column(self, name: str, kind: Kind) -> str:
         """Where a column's labels are: beside the numbers in a CSV file, whose labels stay as they are written."""
         written = self._files is not None and self._files.csv and kind == "float"
-        return name + AS_WRITTEN if written else name
+        if not written:
+            return name
+        from fairtrial._audit.files import AS_WRITTEN
+
+        return name + AS_WRITTEN
 
     def _relation(self, columns: Sequence[str]) -> Any:
         """In-memory columns as a DuckDB relation; each is converted once."""

@@ -19,7 +19,7 @@ from fairtrial._audit.engine import collect, read_floats, read_ints
 from fairtrial._audit.query import Query
 from fairtrial._audit.reading import QueryAnswer, evaluate, refuse_real_outcome
 from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Use, Words
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 
 if TYPE_CHECKING:
     from fairtrial._audit.audit import Audit

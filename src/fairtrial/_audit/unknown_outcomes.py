@@ -11,7 +11,7 @@ import numpy as np
 from fairtrial._audit.cells import Cells, Floats, Ints, LeftOut, distinct, sum_by
 from fairtrial._audit.query import Query, check_asked
 from fairtrial._audit.reading import QueryAnswer, count_lacking, evaluate
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 
 if TYPE_CHECKING:
     from fairtrial._audit.audit import Audit

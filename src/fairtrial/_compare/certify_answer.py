@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from fairtrial._audit.audit import Audit
-from fairtrial._compare.both_scales import within_four_fifths
 from fairtrial._compare.certify_verdict import find_verdict, least_compared, statement_of
 from fairtrial._compare.comparing import across_cuts, cut_notes, named_parts, part_cells, provenance_of
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.judgement import Judgement, joint_of, judge, rows_apart
+from fairtrial._compare.judgement import Judgement, joint_of, judge, rows_apart, within_four_fifths
 from fairtrial._compare.results import CertifyResult
 from fairtrial._compare.rows import finding_code, gap_rows, why_no_side
 from fairtrial._compare.tolerance import common_notes, plain_band, plain_target

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairtrial._compare.both_scales import both_scales_words
-from fairtrial._compare.columns import DESCRIBED, TOO_FEW
 from fairtrial._compare.comparing import across_cuts
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.judgement import Judgement, open_gaps
+from fairtrial._compare.judgement import Judgement, both_scales_words, open_gaps
 from fairtrial._compare.needed import hint_words
 from fairtrial._compare.rows import gap_sentence, row_told
 from fairtrial._compare.unknown_outcomes import needed_words
-from fairtrial._compare.words import band_words, groups_words, number_words, unit_of
+from fairtrial._compare.words import DESCRIBED, TOO_FEW, band_words, groups_words, number_words, unit_of
 from fairtrial._inference.laws.end_gaps import EndGaps
 from fairtrial._inference.laws.gaps import JointTest, no_gap
-from fairtrial._metrics.harm import describes_people
+from fairtrial._metrics.groups import describes_people
 from fairtrial._results.column import Verdict, scalar
 from fairtrial._results.text import counted
 

@@ -15,7 +15,7 @@ from fairtrial._audit.cells import Cells
 from fairtrial._audit.groups import by_attributes, check_target_columns, compared_groups
 from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.pairs import paired_gaps
+from fairtrial._compare.people import WeightedRows, atom_of_rows, paired_gaps
 from fairtrial._compare.probable_groups import find_probable, probable_bounds
 from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import (
@@ -30,7 +30,6 @@ from fairtrial._compare.sorted_groups import (
 from fairtrial._compare.strata import adjust, adjust_by_model, refuse_within, within_columns
 from fairtrial._compare.tolerance import Band, check_band, refuse_ratio_of_means
 from fairtrial._compare.unknown_outcomes import bound_gaps, bounds_note, find_unknown
-from fairtrial._compare.weights import WeightedRows, atom_of_rows
 from fairtrial._errors import FairtrialWarning, Fault, InputError, Named, NotApplicable, Note, Words
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.evidence.members import Members
@@ -38,11 +37,11 @@ from fairtrial._inference.laws.choose_gaps import bounded
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.laws.linear_gaps import LinearGaps
 from fairtrial._inference.laws.sums_gaps import mean_ratios
-from fairtrial._inference.means.own_estimates import estimate_gaps
+from fairtrial._inference.means.known_targets import estimate_gaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._method.known_outcomes import refuse_selective
 from fairtrial._metrics.groups import Target
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._work import announce
 
 RATIO_OF_MEANS = (

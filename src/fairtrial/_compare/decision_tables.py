@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, special
 
-from fairtrial._compare.columns import LISTED
 from fairtrial._compare.comparing import find_disparities
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.request import Request
@@ -25,6 +24,7 @@ from fairtrial._compare.table_parts import (
     known_groups,
     need,
 )
+from fairtrial._compare.words import LISTED
 from fairtrial._errors import Fault, NotApplicable
 from fairtrial._inference.laws.strata_gaps import strata_table
 from fairtrial._inference.multiplicity import holm

@@ -20,15 +20,13 @@ from fairtrial._inference.joint.joint_test import bounded_joint, is_too_large, s
 from fairtrial._inference.joint.vector_likelihood import quadratic_test
 from fairtrial._inference.laws.end_gaps import EndGaps
 from fairtrial._inference.laws.gaps import Gaps, JointTest, no_gap
-from fairtrial._inference.means.own_estimates import OrthogonalGaps
+from fairtrial._inference.means.known_targets import OrthogonalGaps
+from fairtrial._inference.multiplicity import bonferroni_level, simultaneous_level
 from fairtrial._inference.numeric.roots import Bools, Floats
-from fairtrial._inference.simultaneous import bonferroni_level, simultaneous_level
 from fairtrial._inference.ways import Scale
 from fairtrial._method.known_outcomes import left_out_details
-from fairtrial._metrics.groups import Group, Target
-from fairtrial._metrics.harm import Effect, effect_of
-from fairtrial._metrics.metric import Direction, Metric
-from fairtrial._metrics.values import Role
+from fairtrial._metrics.groups import Effect, Group, Target, effect_of
+from fairtrial._metrics.values import Direction, Metric, Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -31,8 +31,8 @@ from fairtrial._inference.laws.gaps import Gaps, no_gap
 from fairtrial._inference.multiplicity import CORRECTIONS
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.ways import Scale
-from fairtrial._metrics.harm import find_side
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.groups import find_side
+from fairtrial._metrics.values import Metric
 from fairtrial._results.column import State, Verdict, undefined
 
 CORRECTION_WORDS = {"bh": "Benjamini–Hochberg", "by": "Benjamini–Yekutieli", "holm": "Holm"}

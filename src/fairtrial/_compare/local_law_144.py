@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Rows
 from fairtrial._audit.direction import score_favours
-from fairtrial._compare.columns import LEFT_OUT, LISTED, UNKNOWN
 from fairtrial._compare.request import Request
 from fairtrial._compare.table_parts import (
     REFUSED,
@@ -26,6 +25,7 @@ from fairtrial._compare.table_parts import (
     stated,
 )
 from fairtrial._compare.tolerance import FOUR_FIFTHS
+from fairtrial._compare.words import LEFT_OUT, LISTED, UNKNOWN
 from fairtrial._errors import Fault, Faults, did_you_mean
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.proportions import rate_interval

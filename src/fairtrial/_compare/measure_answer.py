@@ -7,20 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from fairtrial._audit.audit import Audit
-from fairtrial._compare.columns import DESCRIBED, FAVOURED
 from fairtrial._compare.comparing import at_cut, cut_notes
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.lines import Line, adjust
 from fairtrial._compare.rates import attributes_of, cell_lines
 from fairtrial._compare.request import Request
 from fairtrial._compare.results import MeasureResult
+from fairtrial._compare.rows import Line, adjust
 from fairtrial._compare.tolerance import Band, adjusted_notes, find_scaled_band, inference_notes, plain_band
-from fairtrial._compare.words import band_words
+from fairtrial._compare.words import DESCRIBED, FAVOURED, band_words
 from fairtrial._errors import Fault, Named, NotApplicable, Note, Set, Words, notes_where
 from fairtrial._method.known_outcomes import left_out_details, left_out_notes, refuse_selective
-from fairtrial._metrics.harm import describes_people
-from fairtrial._metrics.metric import Metric, told_label
-from fairtrial._metrics.values import role
+from fairtrial._metrics.groups import describes_people
+from fairtrial._metrics.values import Metric, role, told_label
 from fairtrial._results.column import Verdict
 from fairtrial._results.text import in_a_sentence
 

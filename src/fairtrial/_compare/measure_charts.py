@@ -7,10 +7,9 @@ from typing import Any
 import altair as alt
 
 from fairtrial._compare.charts import cut_words, ends_text, fitting, without_mirrors
-from fairtrial._results.charts.axes import Unit
+from fairtrial._results.charts import Picture
 from fairtrial._results.charts.forest import MOST_LINES, ForestRow, both_ends, drawn_states, forest, sized
-from fairtrial._results.charts.picture import Picture
-from fairtrial._results.charts.theme import finish, inline, layered
+from fairtrial._results.charts.theme import Unit, finish, inline, layered
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
 from fairtrial._results.text import format_value, state_text

@@ -21,7 +21,7 @@ from fairtrial._inference.evidence.probable_groups import ProbableGap, ProbableR
 from fairtrial._inference.laws.end_gaps import EndGaps, probable_gaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.groups import Target
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._results.column import undefined
 from fairtrial._results.text import counted
 

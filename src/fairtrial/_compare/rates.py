@@ -11,18 +11,17 @@ import numpy as np
 from fairtrial._audit.cells import Cells
 from fairtrial._audit.direction import harmed_side
 from fairtrial._audit.groups import by_attributes, check_target, compared_groups
-from fairtrial._compare.columns import NOBODY
 from fairtrial._compare.comparing import compare_sorted
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.lines import Line
 from fairtrial._compare.probable_groups import DEPENDS as PROBABLE
 from fairtrial._compare.probable_groups import find_probable, probable_rates
 from fairtrial._compare.request import Request
-from fairtrial._compare.rows import gap_rows
+from fairtrial._compare.rows import Line, gap_rows
 from fairtrial._compare.sorted_groups import SortedGroups, members_of, opposite, sort_groups, with_target
 from fairtrial._compare.tolerance import FOUR_FIFTHS, Band, band_p_values, check_band
 from fairtrial._compare.unknown_outcomes import DEPENDS as UNKNOWN
 from fairtrial._compare.unknown_outcomes import find_unknown, own_rates
+from fairtrial._compare.words import NOBODY
 from fairtrial._inference.evidence.atoms import Comparison
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.evidence.unit_sums import UnitSums
@@ -36,10 +35,8 @@ from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps
 from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
-from fairtrial._metrics.groups import Group, explicit_groups
-from fairtrial._metrics.harm import is_selection
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import role
+from fairtrial._metrics.groups import Group, explicit_groups, is_selection
+from fairtrial._metrics.values import Metric, role
 from fairtrial._results.column import State, defined_or, scalar, undefined
 
 # what a line takes from the row of its gap; rates and ratios are told in another way

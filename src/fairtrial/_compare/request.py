@@ -14,7 +14,7 @@ from fairtrial._inference.joint.joint_test import joint_test
 from fairtrial._inference.joint.vector_likelihood import orthogonal_joint
 from fairtrial._inference.laws.choose_gaps import make_gaps
 from fairtrial._inference.laws.gaps import Gaps, JointTest
-from fairtrial._inference.means.own_estimates import ScorePoints
+from fairtrial._inference.means.known_targets import ScorePoints
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import RateMethod, Scale
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fairtrial._compare.columns import (
+from fairtrial._compare.words import (
     ADJUSTED_COLUMNS,
     BEYOND,
     CERTIFIED_RATIO_COLUMNS,
@@ -13,6 +13,7 @@ from fairtrial._compare.columns import (
     DESCRIBED,
     EFFECT,
     FAVOURED,
+    HOW_GAPS_ARE_INFERRED,
     LEFT_OUT,
     LISTED,
     NO_THRESHOLD,
@@ -27,8 +28,7 @@ from fairtrial._compare.columns import (
     UNTESTED,
     WITHIN,
 )
-from fairtrial._compare.words import HOW_GAPS_ARE_INFERRED
-from fairtrial._results.charts.picture import Picture
+from fairtrial._results.charts import Picture
 from fairtrial._results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted

@@ -12,16 +12,15 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells
 from fairtrial._audit.groups import check_target
 from fairtrial._audit.unknown_outcomes import OutcomeCells
-from fairtrial._compare.columns import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
-from fairtrial._compare.pairs import PairedRows, paired_rows
+from fairtrial._compare.people import PairedRows, WeightedRows, atom_of_rows, paired_rows, weighted_rows
 from fairtrial._compare.probable_groups import ProbableCells
-from fairtrial._compare.weights import WeightedRows, atom_of_rows, weighted_rows
+from fairtrial._compare.words import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial._errors import Fault, InputError
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership
 from fairtrial._inference.evidence.members import Lattice, Members
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._metrics.groups import Group, Target, find_target
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._results.column import State
 
 Tested = list[tuple[int, Group]]  # the groups that are compared, with their places among those present

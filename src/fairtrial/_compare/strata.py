@@ -12,20 +12,19 @@ from numpy.typing import NDArray
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells, Rows
 from fairtrial._audit.groups import by_attributes, check_not_continuous
+from fairtrial._compare.people import WeightedRows, atom_of_rows
 from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import OwnEstimate
-from fairtrial._compare.weights import WeightedRows, atom_of_rows
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.laws.linear_gaps import LinearGaps
-from fairtrial._inference.laws.linear_strata_gaps import LinearStrataGaps
 from fairtrial._inference.laws.model_gaps import FOLDS, Fitted, ModelGaps, RobustParts, robust_parts
-from fairtrial._inference.laws.strata_gaps import StrataGaps
+from fairtrial._inference.laws.strata_gaps import LinearStrataGaps, StrataGaps
 from fairtrial._inference.laws.sums_gaps import MeanStrataGaps
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._metrics.groups import Target
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._results.column import undefined
 
 MOST_NAMED = 5

@@ -8,16 +8,15 @@ from typing import Any
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import compared_groups
-from fairtrial._compare.columns import LISTED
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.request import Request
 from fairtrial._compare.strata import adjusted_cells
+from fairtrial._compare.words import LISTED
 from fairtrial._errors import Fault, NotApplicable, Set, Words
 from fairtrial._labels import MISSING
 from fairtrial._metrics.groups import Group
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import METRICS
-from fairtrial._metrics.values import role
+from fairtrial._metrics.values import Metric, role
 from fairtrial._results.text import counted
 
 WHO = "tabulate"

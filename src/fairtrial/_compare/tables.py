@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fairtrial._audit.groups import check_target
+from fairtrial._compare import amount_tables as amounts
 from fairtrial._compare import decision_tables as decisions
 from fairtrial._compare import local_law_144 as impact
-from fairtrial._compare import pay_table as pay
-from fairtrial._compare import score_tables as amounts
-from fairtrial._compare.columns import BEYOND, FAVOURED, NO_THRESHOLD, UNDETERMINED, WITHIN
 from fairtrial._compare.comparing import find_disparities
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.judgement import certified
@@ -20,7 +18,7 @@ from fairtrial._compare.results import TabulateResult
 from fairtrial._compare.rows import gap_cell
 from fairtrial._compare.table_parts import NOT_STATED, WHO, BuiltTable, as_dicts, known_groups
 from fairtrial._compare.tolerance import find_scaled_band
-from fairtrial._compare.words import band_words
+from fairtrial._compare.words import BEYOND, FAVOURED, NO_THRESHOLD, UNDETERMINED, WITHIN, band_words
 from fairtrial._errors import Fault, InputError, Note, did_you_mean
 from fairtrial._inference.multiplicity import holm
 from fairtrial._method.declaration import find_method
@@ -286,7 +284,7 @@ TABLES: dict[str, FieldTable] = {
     ),
     "pay": FieldTable(
         "How do means, medians and the best paid compare (pay, premiums, limits, sentences)?",
-        pay.build_pay,
+        amounts.build_pay,
         frozenset({"target", "within"}),
         PAY,
     ),

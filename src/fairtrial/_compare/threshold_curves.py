@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._compare.lines import Line, adjust
 from fairtrial._compare.measure_answer import notes_of, verdict_of
 from fairtrial._compare.rates import attributes_of
 from fairtrial._compare.request import Request
 from fairtrial._compare.results import MeasureResult
+from fairtrial._compare.rows import Line, adjust
 from fairtrial._compare.thresholds import (
     AREA,
     WHO,
@@ -28,8 +28,7 @@ from fairtrial._errors import Note
 from fairtrial._inference.rates.all_thresholds import band, exact_limits
 from fairtrial._inference.rates.sorted_scores import SortedScores
 from fairtrial._method.known_outcomes import refuse_selective
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import role
+from fairtrial._metrics.values import Metric, role
 from fairtrial._results.text import in_a_sentence
 
 

@@ -13,16 +13,15 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Rows
 from fairtrial._audit.direction import harmed_side_over_thresholds
 from fairtrial._audit.groups import check_target, compared_groups
-from fairtrial._compare.columns import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
-from fairtrial._compare.lines import Line
 from fairtrial._compare.rates import attributes_of
 from fairtrial._compare.request import Request
+from fairtrial._compare.rows import Line
+from fairtrial._compare.words import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial._errors import Fault, Named, NotApplicable, Set, Words
 from fairtrial._inference.rates.all_thresholds import band, largest_gap
 from fairtrial._inference.rates.sorted_scores import Areas, SortedScores, areas_of, gap_limits, gap_p
 from fairtrial._metrics.groups import Group
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import role
+from fairtrial._metrics.values import Metric, role
 from fairtrial._results.column import State
 
 WHO = "measure"

@@ -13,14 +13,14 @@ from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import OwnEstimate
 from fairtrial._compare.strata import within_notes
 from fairtrial._errors import Example, Fault, InputError, NotApplicable, Note, Words, notes_where
-from fairtrial._inference.laws.changed_pairs import CHANGED_RULE
 from fairtrial._inference.laws.choose_gaps import ROWS_RULE, SKEWNESS_RULE, SUMS_RULE, BoundedGaps
 from fairtrial._inference.laws.gaps import Gaps
+from fairtrial._inference.laws.pair_gaps import CHANGED_RULE
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial._method.known_outcomes import left_out_notes
-from fairtrial._metrics.harm import find_side
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.groups import find_side
+from fairtrial._metrics.values import Metric
 from fairtrial._options import Share
 
 # -- Ratios as the scale of a gap: their tolerance, their cells in the tables, and their words.

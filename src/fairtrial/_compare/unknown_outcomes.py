@@ -20,8 +20,7 @@ from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.laws.end_gaps import EndGaps, PartlyLabelled, RateEnds, label_gaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.groups import Target
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import Role
+from fairtrial._metrics.values import Metric, Role
 from fairtrial._results.text import counted
 
 if TYPE_CHECKING:

@@ -24,21 +24,23 @@ from fairtrial._explain.estimate_rows import (
 )
 from fairtrial._explain.explained_rows import ExplainedRows, read_explained_rows, with_target_last
 from fairtrial._explain.game import TwoStageGame, check_allocation, make_game, plan_coalitions
-from fairtrial._explain.metric import check_metric
-from fairtrial._explain.request import WHO, ExplainRequest, is_ready
-from fairtrial._explain.result import ExplainResult
-from fairtrial._explain.stages import audited_groups, counted_strata, first_stage, second_stage
-from fairtrial._explain.verdict_and_notes import another_system, drivers_text, notes, verdict
-from fairtrial._explain.words import (
+from fairtrial._explain.models import check_metric
+from fairtrial._explain.request import (
     ALLOCATION_NAMES,
     CARRIES,
     DIFFERS,
     EXPLAINED_GAP,
     GAP,
     TO_GAP,
+    WHO,
+    ExplainRequest,
+    is_ready,
     p_text,
     tested,
 )
+from fairtrial._explain.result import ExplainResult
+from fairtrial._explain.stages import audited_groups, counted_strata, first_stage, second_stage
+from fairtrial._explain.verdict_and_notes import another_system, drivers_text, notes, verdict
 from fairtrial._inference.multiplicity import holm
 from fairtrial._results.column import Verdict, defined_or, scalar, undefined
 

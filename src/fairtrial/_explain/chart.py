@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial._explain.words import signed
-from fairtrial._results.charts.picture import Picture
+from fairtrial._explain.request import signed
+from fairtrial._results.charts import Picture
 from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish, inline, layered
 from fairtrial._results.column import reason, scalar
 from fairtrial._results.result import Result

@@ -22,10 +22,10 @@ from fairtrial._explain.models import (
     seeded_clone,
 )
 from fairtrial._explain.request import WHO, ExplainRequest, is_fitted
-from fairtrial._explain.solver.background import BackgroundChanges
 from fairtrial._explain.solver.esl import Floats, Masks
+from fairtrial._explain.solver.group_values import BackgroundChanges
+from fairtrial._work.kept_files import sameness
 from fairtrial._work.memory import check_memory
-from fairtrial._work.sameness import sameness
 
 # Decisions of earlier calls are kept up to this many bytes, so that a second metric needs no second fit.
 CACHE_BYTES = 256_000_000

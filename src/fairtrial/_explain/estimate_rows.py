@@ -10,11 +10,7 @@ import numpy as np
 
 from fairtrial._explain.explained_rows import ExplainedRows
 from fairtrial._explain.game import Estimates, TwoStageGame
-from fairtrial._explain.request import ExplainRequest
-from fairtrial._explain.result import ExplainResult
-from fairtrial._explain.solver.coalitions import group_members
-from fairtrial._explain.stages import ComparedGroups, FirstStage, SecondStage, pair_b1, scaled_gap
-from fairtrial._explain.words import (
+from fairtrial._explain.request import (
     ALL_FEATURES,
     ALLOCATION_NAMES,
     CARRIES,
@@ -27,10 +23,14 @@ from fairtrial._explain.words import (
     TO_RATE,
     TO_VALUE,
     VALUE,
+    ExplainRequest,
     tested,
 )
+from fairtrial._explain.result import ExplainResult
+from fairtrial._explain.solver.coalitions import group_members
+from fairtrial._explain.stages import ComparedGroups, FirstStage, SecondStage, pair_b1, scaled_gap
 from fairtrial._inference.multiplicity import holm
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._results.column import State, defined_or, undefined
 
 # -- An explanation with all it was made from, and why a part of it is undefined.

@@ -13,7 +13,9 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Coded, Rows
 from fairtrial._audit.groups import by_attributes, find_groups
 from fairtrial._errors import Fault, InputError, Named, Set, Words, did_you_mean
-from fairtrial._explain.players import (
+from fairtrial._explain.request import (
+    WHO,
+    ExplainRequest,
     Placed,
     Player,
     find_players,
@@ -21,7 +23,6 @@ from fairtrial._explain.players import (
     place_sensitive,
     without_copies,
 )
-from fairtrial._explain.request import WHO, ExplainRequest
 from fairtrial._explain.solver.esl import Floats
 from fairtrial._metrics.groups import Group
 from fairtrial._work import generator

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from fairtrial._errors import Fault, InputError, Named, Set, Words, check_choice, choice_fault
 from fairtrial._explain.explained_rows import ExplainedRows
-from fairtrial._explain.metric import row_form, score_ends, score_values
+from fairtrial._explain.models import row_form, score_ends, score_values
 from fairtrial._explain.request import WHO, ExplainRequest
-from fairtrial._explain.solver.background import BackgroundChanges
 from fairtrial._explain.solver.coalitions import Contributions, RowForm, Targets
 from fairtrial._explain.solver.esl import (
     FEWEST_PAIRS,
@@ -31,7 +30,12 @@ from fairtrial._explain.solver.esl import (
     sample_coalitions,
     tells_groups_apart,
 )
-from fairtrial._explain.solver.esl_groups import baseline_of, group_targets, multi_attribute_targets
+from fairtrial._explain.solver.group_values import (
+    BackgroundChanges,
+    baseline_of,
+    group_targets,
+    multi_attribute_targets,
+)
 from fairtrial._explain.solver.influence import Spread, combine, interval, two_sided_p
 from fairtrial._metrics.groups import Group
 from fairtrial._work import generator

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._explain.explained_rows import ExplainedRows
-from fairtrial._explain.metric import row_form, score_values
-from fairtrial._explain.models import ModelInputs, decide
+from fairtrial._explain.models import ModelInputs, decide, row_form, score_values
 from fairtrial._explain.request import ExplainRequest
-from fairtrial._explain.solver.background import BackgroundSums
 from fairtrial._explain.solver.esl import Floats
+from fairtrial._explain.solver.group_values import BackgroundSums
 from fairtrial._work import generator
 
 # People and background rows joined in one call of the model.

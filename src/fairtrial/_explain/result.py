@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from fairtrial._errors import Fault, InputError
-from fairtrial._explain.words import (
+from fairtrial._explain.request import (
     ABOUT,
     CARRIES,
     CHANGED,
@@ -22,7 +22,7 @@ from fairtrial._explain.words import (
     UNDETERMINED,
     primary_of,
 )
-from fairtrial._results.charts.picture import Picture
+from fairtrial._results.charts import Picture
 from fairtrial._results.claims import Claim, Judged, Side, place_words
 from fairtrial._results.column import Column, Primary, StateKind, Tone, scalar, with_limits
 from fairtrial._results.result import Result

@@ -21,7 +21,6 @@ from fairtrial._explain.game import (
     value_targets,
 )
 from fairtrial._explain.request import WHO, ExplainRequest
-from fairtrial._explain.solver.background import BackgroundChanges
 from fairtrial._explain.solver.coalitions import CoalitionRates, Contributions, Targets, contributions
 from fairtrial._explain.solver.esl import (
     MEMBERS,
@@ -31,7 +30,8 @@ from fairtrial._explain.solver.esl import (
     monte_carlo_error,
     sampled_coefficients,
 )
-from fairtrial._explain.solver.esl_groups import (
+from fairtrial._explain.solver.group_values import (
+    BackgroundChanges,
     WaldTest,
     interaction_contrasts,
     linear_wald,

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial._errors import Fault, InputError, Note, Set, Use, Words
 from fairtrial._explain.game import add_error
-from fairtrial._explain.solver.background import BackgroundChanges
-from fairtrial._explain.solver.esl import Floats
-from fairtrial._explain.solver.influence import Spread, interval, spread_of_changes, two_sided_p
-from fairtrial._explain.words import (
+from fairtrial._explain.request import (
     ALL_FEATURES,
     CHANGED,
     MEASURED,
@@ -22,6 +19,9 @@ from fairtrial._explain.words import (
     signed,
     tested,
 )
+from fairtrial._explain.solver.esl import Floats
+from fairtrial._explain.solver.group_values import BackgroundChanges
+from fairtrial._explain.solver.influence import Spread, interval, spread_of_changes, two_sided_p
 from fairtrial._inference.multiplicity import holm
 from fairtrial._results.column import (
     State,

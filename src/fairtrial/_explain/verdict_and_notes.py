@@ -11,8 +11,8 @@ from fairtrial._audit.groups import MINIMUM_SIZE
 from fairtrial._compare.words import sentence
 from fairtrial._errors import Note
 from fairtrial._explain.estimate_rows import Explanation
+from fairtrial._explain.request import ALLOCATION_NAMES, p_text, signed, unit_of_kind
 from fairtrial._explain.stages import ComparedGroups
-from fairtrial._explain.words import ALLOCATION_NAMES, p_text, signed, unit_of_kind
 from fairtrial._results.column import scalar
 from fairtrial._results.text import counted
 

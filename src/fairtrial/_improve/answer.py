@@ -21,11 +21,10 @@ from fairtrial._improve.combining import (
     staircase,
 )
 from fairtrial._improve.contest import Contest
-from fairtrial._improve.details import card_of, estimates_of, is_rate
+from fairtrial._improve.details import card_of, estimates_of, is_rate, log_of, seconds_of
 from fairtrial._improve.preparation import Prepared, prepare
 from fairtrial._improve.request import ImproveRequest
 from fairtrial._improve.result import ImproveResult
-from fairtrial._improve.search_log import log_of, seconds_of
 from fairtrial._improve.sentences import null_of, question_of, verdict_of
 from fairtrial._improve.splits import (
     FEWEST,
@@ -38,7 +37,7 @@ from fairtrial._improve.splits import (
 from fairtrial._improve.terms import Beforehand
 from fairtrial._improve.worth import Area, Worth
 from fairtrial._results.text import counted
-from fairtrial._work.sameness import sameness
+from fairtrial._work.kept_files import sameness
 
 Answer = TypeVar("Answer", bound=ImproveResult)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Protocol
 from fairtrial import _options as options
 from fairtrial._audit.arguments import unlabelled
 from fairtrial._metrics.groups import A_GROUP
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._options import Option
 
 

@@ -15,7 +15,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._improve.contest import Contest, OneRule
 from fairtrial._improve.rules import Floats, Index, Inputs, Reading, Rule, capacity_threshold, refusal
 from fairtrial._improve.scorers import ColumnScore, ModelScore, OwnFunction
-from fairtrial._work.sameness import sameness
+from fairtrial._work.kept_files import sameness
 
 LARGEST_SEED = 2**31 - 1
 NUMERIC = ("bool", "int", "float")

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from fairtrial._improve.combining import split_level
-from fairtrial._results.charts.picture import Picture
+from fairtrial._results.charts import Picture
 from fairtrial._results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial._results.result import Result
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._improve.arguments import Payoff
+from fairtrial._improve.combining import ClaimPart, Compared, Sampled
 from fairtrial._improve.components import (
     AreaComponent,
     Component,
@@ -24,7 +25,6 @@ from fairtrial._improve.components import (
     worst_pair,
 )
 from fairtrial._improve.contest import Contest, Decided
-from fairtrial._improve.sampled_levels import ClaimPart, Compared, Sampled
 from fairtrial._improve.worth import Area, Worth, evaluate
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Levels, adverse_levels, bootstrap_levels
 

@@ -14,10 +14,9 @@ from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Set, Use
 from fairtrial._improve.arguments import Payoff
 from fairtrial._improve.components import MarginKind, Pair, gap_of
 from fairtrial._improve.rules import Floats, Index, Inputs, Reading, Rule, capacity_threshold
-from fairtrial._improve.unlabelled import UnlabelledRows
+from fairtrial._improve.unlabelled import UnknownEnds, UnlabelledRows
 from fairtrial._improve.worth import Area, SeenRows, Worth, evaluate
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Utility, by_person, level_cells
-from fairtrial._inference.numeric.partly_known import UnknownEnds
 
 WHO = "improve"
 # decisions and, where there are any, scores

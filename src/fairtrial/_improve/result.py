@@ -14,7 +14,7 @@ from fairtrial._results.result import FurtherTable, Result
 if TYPE_CHECKING:
     from fairtrial._improve.combining import Staircase
     from fairtrial._improve.rules import Rule
-    from fairtrial._results.charts.picture import Picture
+    from fairtrial._results.charts import Picture
 
 # the log of the search: every candidate, how long it took, and its levels in every group
 SEARCH = (

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._errors import Fault, InputError, MissingExtra
-from fairtrial._results.output import check_output_file
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import check_output_file, write_whole
 
 _OURS = "fairtrial._improve"
 # Our own types, and those inside fitted scikit-learn models that skops does not trust by itself.

@@ -27,11 +27,11 @@ from fairtrial._improve.claim_tests import (
     status_quo_pairs,
     z_values,
 )
+from fairtrial._improve.combining import Compared
 from fairtrial._improve.components import Pair
 from fairtrial._improve.constraints import check_rule, permissible
 from fairtrial._improve.contest import WHO, Candidate, Contest, Decided
 from fairtrial._improve.rules import Index, Rule, refusal
-from fairtrial._improve.sampled_levels import Compared
 from fairtrial._improve.scorers import SignedLinear
 from fairtrial._work import Arrays
 

@@ -13,13 +13,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fairtrial._improve.candidates import FixedRule
 from fairtrial._improve.claim_tests import ClaimTest, examine, gap_levels, status_quo_pairs
-from fairtrial._improve.combining import combine_p_values, split_level, split_thresholds
+from fairtrial._improve.combining import Compared, combine_p_values, split_level, split_thresholds
 from fairtrial._improve.components import Pair
 from fairtrial._improve.constraints import check_permissible, check_rule
 from fairtrial._improve.contest import Candidate, Contest, Decided
 from fairtrial._improve.request import ImproveRequest
 from fairtrial._improve.rules import Floats, Index, Rule
-from fairtrial._improve.sampled_levels import Compared
 from fairtrial._improve.search import (
     Searched,
     fitted,

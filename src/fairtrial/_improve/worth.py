@@ -18,9 +18,8 @@ from fairtrial._errors import Fault, InputError, NotApplicable, Set, Words
 from fairtrial._improve.arguments import Payoff
 from fairtrial._improve.components import placement_values
 from fairtrial._labels import canonical
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metric
-from fairtrial._metrics.values import Role
+from fairtrial._metrics.values import Metric, Role
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from fairtrial import _options as options
 from fairtrial._errors import Example, Words
 from fairtrial._inference import ways
 from fairtrial._metrics.groups import COMPARED, TARGETS
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._options import Option
 from fairtrial._work import Progress
 

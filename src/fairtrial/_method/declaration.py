@@ -2,7 +2,7 @@
 
 The public function is decorated with `method`; its signature declares the options. Command line, audit file, report,
 documentation and page are derived from it. A new method is one folder with a module `method`, or any module that
-decorates a function; the four questions of `_compare` share a folder.
+decorates a function; the questions of `_compare` share a folder.
 """
 
 from __future__ import annotations
@@ -54,8 +54,6 @@ class Cost:
 
 
 A_SECOND = Cost(1.0)
-# Questions that share one room declare in a module of their own name; the others in their folder's `method`.
-COMPARING = ("certify", "flag", "measure", "tabulate")
 BY_MORE = "it counts people by more than their group, decision and outcome"
 
 
@@ -236,7 +234,7 @@ def _import_methods() -> None:
 
     package = Path(__file__).parents[1]
     paths = [*package.glob("*/method.py"), *package.glob("*/*/method.py")]
-    paths += [package / "_compare" / f"{name}.py" for name in COMPARING]
+    paths.append(package / "_compare" / "tabulate.py")  # the fourth question of its room
     for path in sorted(paths):
         import_module(".".join(["fairtrial", *path.relative_to(package).with_suffix("").parts]))
 

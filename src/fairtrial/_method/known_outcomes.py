@@ -14,8 +14,7 @@ from typing import Any
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import LeftOut
 from fairtrial._errors import Fault, NotApplicable, Note, Set, Words
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import role
+from fairtrial._metrics.values import Metric, role
 
 MUCH = 0.01  # a larger share of rows left out is told beside the verdict
 FEW = 10  # fewer rows are not counted in public

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from fairtrial._errors import Fault, InputError, did_you_mean
-from fairtrial._metrics.metric import Direction, Metric
-from fairtrial._metrics.values import ROLES, Role, role
+from fairtrial._metrics.values import ROLES, Direction, Metric, Role, role
 
 
 def _row(

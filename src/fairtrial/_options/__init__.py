@@ -11,25 +11,23 @@ from typing import Any, Literal, ParamSpec, TypeVar
 from fairtrial._errors import NOTHING, Fault, Faults, InputError, Words, did_you_mean
 from fairtrial._options.kinds import (
     SIMPLE,
+    Share,
     alternatives,
+    compared,
+    cuts,
     finite,
     fits,
+    group,
     is_literal,
     is_of,
     is_open,
-    numbers_in,
-    plain,
-    recorded,
-)
-from fairtrial._options.texts import (
-    Share,
-    compared,
-    cuts,
-    group,
     named_number,
     number_list,
     number_or_text,
     numbers,
+    numbers_in,
+    plain,
+    recorded,
     share,
     target,
 )

@@ -21,7 +21,7 @@ from fairtrial._inference.power import STEPPED_EVENTS, MeanAudits, RateAudits, s
 from fairtrial._inference.sequential.claims import advance
 from fairtrial._inference.sequential.streams import StreamRule, new_streams
 from fairtrial._inference.ways import Scale
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._plan.result import PlanResult
 from fairtrial._results.column import Verdict
 from fairtrial._results.text import counted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from fairtrial._results.charts.picture import Picture
+from fairtrial._results.charts import Picture
 from fairtrial._results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial._results.result import Result
 

@@ -26,7 +26,7 @@ from fairtrial._trial.family import favourable_of, trial_tone
 from fairtrial._trial.ledger import ledger_of
 from fairtrial._trial.results_file import WRITE_ANEW, check_schema, load_results
 from fairtrial._trial.two_facts import section_words
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import write_whole
 
 __all__ = [
     "card_markdown",

@@ -15,7 +15,7 @@ from fairtrial._report.pdf import page_text
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
 from fairtrial._trial.rederived import contradictions
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import write_whole
 
 MOST_NAMED = 40  # groups that one sheet has room for
 

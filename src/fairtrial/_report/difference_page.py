@@ -12,7 +12,7 @@ from fairtrial._report.pdf import page_text
 from fairtrial._report.tables import shown
 from fairtrial._results.text import counted, interval_text, true_minus
 from fairtrial._trial.difference import difference
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import write_whole
 
 # Who the two audits are taken to be of.
 WHO = {

@@ -18,7 +18,7 @@ from fairtrial._results.column import Column, reason, scalar
 from fairtrial._results.masking import masked_rows
 from fairtrial._results.result import FurtherTable, Result
 from fairtrial._results.text import kind_in
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import write_whole
 
 FORMATS = {
     "rate": "0.0%", "points": "+0.000;-0.000;0.000", "p": "0.000", "people": "#,##0", "count": "#,##0",

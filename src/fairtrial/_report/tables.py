@@ -22,7 +22,7 @@ from fairtrial._results.text import (
     true_minus,
 )
 from fairtrial._trial.family import metric_label
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import write_whole
 
 # -- Which columns of a table fit a screen beside each other; the others are folded until they are asked for.
 ROOM = 940.0  # pixels of a table on a wide screen

@@ -11,14 +11,14 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fairtrial._errors import Fault, Faults, InputError, Note
-from fairtrial._results.claims import Claim, group_claims
 from fairtrial._results.column import Column, Primary, StateKind, Tone, Verdict, scalar
 from fairtrial._results.text import summary_html, summary_text
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
-    from fairtrial._results.charts.picture import Picture
+    from fairtrial._results.charts import Picture
+    from fairtrial._results.claims import Claim
     from fairtrial._results.column import CloseUp
 
 SCHEMA = "fairtrial/result/2"
@@ -122,6 +122,8 @@ class Result:
 
     def claims(self) -> list[Claim]:
         """What the result claims, one entry per group that was judged."""
+        from fairtrial._results.claims import group_claims
+
         return group_claims(self)
 
     def to_publish(self) -> Self:
@@ -146,7 +148,7 @@ class Result:
 
     def plot(self) -> TopLevelMixin:
         """The main chart; a notebook shows it without a network."""
-        from fairtrial._results.charts.offline import offline
+        from fairtrial._results.charts.drawing import offline
 
         pictures = self.pictures()
         if not pictures:

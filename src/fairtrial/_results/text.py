@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from fairtrial._errors import Note
-from fairtrial._results.charts.picture import Picture
+from fairtrial._results.charts import Picture
 from fairtrial._results.column import LABELS, MASKED, Column, Kind, StateKind, Verdict, escape, reason, scalar
 
 LONGEST_REASON = 36  # letters of a reason that a cell of the text table can hold

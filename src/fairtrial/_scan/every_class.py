@@ -15,7 +15,7 @@ from fairtrial._audit.groups import by_attributes, check_not_continuous
 from fairtrial._errors import FairtrialWarning, Fault, Faults, NotApplicable, Note
 from fairtrial._inference.multiplicity import holm
 from fairtrial._metrics.groups import Group
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._results.column import State, Verdict, undefined
 from fairtrial._results.text import counted
 from fairtrial._scan.answer import answer

@@ -10,10 +10,8 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.direction import harmed_side
 from fairtrial._audit.groups import find_groups
 from fairtrial._errors import Fault, InputError, Named, NotApplicable, Set, Use, Words
-from fairtrial._metrics.groups import Group
-from fairtrial._metrics.harm import say_what_is_good
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import Role, role
+from fairtrial._metrics.groups import Group, say_what_is_good
+from fairtrial._metrics.values import Metric, Role, role
 from fairtrial._results.claims import place_words
 from fairtrial._scan.solver.value_sets import Direction
 from fairtrial._work import Progress

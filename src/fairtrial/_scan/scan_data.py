@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import METRICS
-from fairtrial._metrics.values import Role, role
+from fairtrial._metrics.values import Metric, Role, role
 from fairtrial._scan.request import ScanRequest, real_valued_fault
 from fairtrial._scan.solver.person_strata import PersonRows
 from fairtrial._scan.solver.scan_table import (
@@ -25,8 +24,7 @@ from fairtrial._scan.solver.scan_table import (
     empty_codes,
     log_odds,
 )
-from fairtrial._scan.solver.value_sets import Attribute
-from fairtrial._scan.value_order import ValueOrder, coarser, value_order, with_numbers_cut
+from fairtrial._scan.solver.value_sets import Attribute, ValueOrder, coarser, value_order, with_numbers_cut
 
 MOST_VALUES = 2_000
 NUMBER_BINS = 8  # ordered bins that numbers of more different values are cut into

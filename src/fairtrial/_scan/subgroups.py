@@ -17,8 +17,7 @@ from fairtrial._scan.matched_scan import Rates
 from fairtrial._scan.request import ScanRequest
 from fairtrial._scan.scan_data import ScanData
 from fairtrial._scan.solver.scan_table import BoolArray, FloatArray
-from fairtrial._scan.solver.value_sets import FoundSubgroup
-from fairtrial._scan.value_order import ValueOrder
+from fairtrial._scan.solver.value_sets import FoundSubgroup, ValueOrder
 
 MOST_LISTED = 5
 MOST_CHART_VALUES = 30

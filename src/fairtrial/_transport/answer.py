@@ -22,8 +22,10 @@ from fairtrial._transport.compared_rates import (
 from fairtrial._transport.distance import find_distance
 from fairtrial._transport.movers import Moved, SmallestChange, bands, histogram, moved_rows, smallest_change
 from fairtrial._transport.moves import DecidedRows, Distances
-from fairtrial._transport.result import ALONE, TOO_FEW, TransportResult
-from fairtrial._transport.sentences import (
+from fairtrial._transport.result import (
+    ALONE,
+    TOO_FEW,
+    TransportResult,
     counted_notes,
     notes,
     null_words,

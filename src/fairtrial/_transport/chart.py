@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial._results.charts.picture import Picture
+from fairtrial._results.charts import Picture
 from fairtrial._results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result

@@ -14,11 +14,10 @@ from fairtrial._audit.cells import Rows
 from fairtrial._audit.groups import by_attributes, check_not_continuous, check_target, find_groups
 from fairtrial._errors import Fault, InputError, NotApplicable, Set, Use, Words
 from fairtrial._metrics.groups import Group, Target, find_target
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import STRATIFIED
-from fairtrial._transport.criterion import WHO, check_roles, find_criterion
+from fairtrial._metrics.values import Metric
+from fairtrial._transport.criterion import WHO, check_roles, find_criterion, score_cells
 from fairtrial._transport.moves import Moves
-from fairtrial._transport.score_cells import score_cells
 from fairtrial._transport.solver.rate_contrasts import (
     RateContrasts,
     disjoint_families,

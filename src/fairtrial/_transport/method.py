@@ -14,8 +14,7 @@ from fairtrial._errors import Fault, InputError
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import Cost, method
 from fairtrial._metrics.groups import A_GROUP
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import Role
+from fairtrial._metrics.values import Metric, Role
 from fairtrial._options import Option
 from fairtrial._transport.result import TransportResult
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fairtrial._metrics.metric import Metric, label_text
 from fairtrial._metrics.table import METRICS
-from fairtrial._metrics.values import Role, role
+from fairtrial._metrics.values import Metric, Role, label_text, role
 from fairtrial._results.text import format_value
 from fairtrial._trial.ledger import LedgerLine
 from fairtrial._trial.spec.words import FileWords
@@ -79,7 +78,8 @@ def _is_number(text: str) -> bool:
 
 def mean_words(metric: Metric, words: FileWords) -> str:
     """What a mean is of, in words of the file: 'the mean salary'; empty where it is not of one column."""
-    name = next((one for one in ("outcome", "decision", "score") if metric.value == getattr(role, one)), "")
+    means = {"outcome": (role.outcome,), "decision": (role.decision, role.amount), "score": (role.score,)}
+    name = next((one for one, values in means.items() if metric.value in values), "")
     column = words.score if name == "score" else words.columns.get(name)
     people = _people(metric, words)
     if not column or people is None:

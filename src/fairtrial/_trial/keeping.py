@@ -17,8 +17,7 @@ from fairtrial._results.result import Result
 from fairtrial._trial.spec.load import Spec
 from fairtrial._trial.spec.sections import Section
 from fairtrial._work import FileStore
-from fairtrial._work.sameness import sameness
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import sameness, write_whole
 
 FOLDER = ".unfinished"
 MADE_FROM = "made-from.json"

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
-from fairtrial._compare.both_scales import within_four_fifths
+from fairtrial._compare.judgement import within_four_fifths
 from fairtrial._method.declaration import find_method, read_result
-from fairtrial._metrics.harm import Favours, describes_people, effect_of, harmed_side
+from fairtrial._metrics.groups import Favours, describes_people, effect_of, harmed_side
 from fairtrial._metrics.table import METRICS
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result

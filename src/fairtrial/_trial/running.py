@@ -22,7 +22,6 @@ from fairtrial._inference.multiplicity import Dependence
 from fairtrial._method.declaration import Method, find_method
 from fairtrial._options import Option, checked
 from fairtrial._results.masking import mask_result
-from fairtrial._results.output import make_output_folder
 from fairtrial._results.result import Result
 from fairtrial._results.result import versions as result_versions
 from fairtrial._trial.keeping import Keeper, identity_of, section_key
@@ -37,8 +36,8 @@ from fairtrial._trial.spec.sections import Section
 from fairtrial._trial.spec.speech import TOML
 from fairtrial._trial.spec.tables import ALPHA, CORRECTION, JOBS, PARALLEL, PUBLISH, SEED, Correction
 from fairtrial._work.cluster import cluster
+from fairtrial._work.kept_files import make_output_folder, not_written
 from fairtrial._work.notebook import notebook_bar
-from fairtrial._work.whole_files import not_written
 
 
 @dataclass(frozen=True, slots=True)

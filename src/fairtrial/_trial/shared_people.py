@@ -19,8 +19,8 @@ from fairtrial._audit.cells import Bools, Rows
 from fairtrial._inference.multiplicity import Dependence
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.groups import Group
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import METRICS
+from fairtrial._metrics.values import Metric
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
 from fairtrial._trial.family import shows

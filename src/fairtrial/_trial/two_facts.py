@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairtrial._compare.words import band_words, groups_words, number_words, place_words, unit_of
-from fairtrial._metrics.harm import is_selection
+from fairtrial._metrics.groups import is_selection
 from fairtrial._metrics.table import METRICS
 from fairtrial._results.column import Tone
 from fairtrial._results.result import Result

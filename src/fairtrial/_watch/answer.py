@@ -18,11 +18,11 @@ from fairtrial._inference.sequential.claims import (
     log_evidence,
 )
 from fairtrial._inference.sequential.streams import GROUP, OTHER
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._results.column import State, undefined
 from fairtrial._watch import sentences
-from fairtrial._watch.asked import WatchRequest
 from fairtrial._watch.monitor import Monitor
+from fairtrial._watch.request import WatchRequest
 from fairtrial._watch.result import WatchResult
 
 MOST_POINTS = 240  # of a chart's line

@@ -7,10 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial._results.charts.axes import Unit, axis, titled
+from fairtrial._results.charts import Picture
 from fairtrial._results.charts.forest import MOST_LINES, ForestRow, forest, sized
-from fairtrial._results.charts.picture import Picture
-from fairtrial._results.charts.theme import COLOURS, finish, inline, layered
+from fairtrial._results.charts.theme import COLOURS, Unit, axis, finish, inline, layered, titled
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
 from fairtrial._results.text import format_value

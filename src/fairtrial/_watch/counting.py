@@ -14,8 +14,8 @@ from fairtrial._audit.cells import Bools, Cells, Floats, Ints, Rows
 from fairtrial._errors import Fault, InputError, Note
 from fairtrial._labels import MISSING
 from fairtrial._method.known_outcomes import left_out_details, left_out_notes
-from fairtrial._metrics.metric import Metric
-from fairtrial._watch.asked import WHO, WatchRequest, period_order
+from fairtrial._metrics.values import Metric
+from fairtrial._watch.request import WHO, WatchRequest, period_order
 from fairtrial._work import generator
 
 SPLIT = 64

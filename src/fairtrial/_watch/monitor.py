@@ -28,7 +28,7 @@ from fairtrial._inference.sequential.streams import (
     select,
 )
 from fairtrial._metrics.groups import Group
-from fairtrial._watch.asked import WatchRequest, inside, period_order
+from fairtrial._watch.request import WatchRequest, inside, period_order
 
 HISTORY = 48  # streams of which every look is kept for the charts
 REMEMBERED = 26  # closed periods whose first rows are kept, to compare late ones with

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial._results.charts.picture import Picture
+from fairtrial._results.charts import Picture
 from fairtrial._results.column import (
     Column,
     Kind,

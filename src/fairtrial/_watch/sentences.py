@@ -11,8 +11,8 @@ from fairtrial._errors import Note, notes_where
 from fairtrial._results.column import Verdict, scalar, undefined
 from fairtrial._results.masking import people_told
 from fairtrial._results.text import counted, format_value
-from fairtrial._watch.asked import WatchRequest
 from fairtrial._watch.monitor import Monitor
+from fairtrial._watch.request import WatchRequest
 from fairtrial._watch.result import WatchResult
 
 NO_LIMIT = "no limit yet: too few rows"

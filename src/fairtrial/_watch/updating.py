@@ -16,17 +16,15 @@ from fairtrial._compare.tolerance import find_band
 from fairtrial._errors import Fault, Faults, InputError, Note, Set, Words
 from fairtrial._method.known_outcomes import refuse_selective
 from fairtrial._metrics.groups import Group, Target, explicit_groups, find_target
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metric
-from fairtrial._results.output import check_output_file
+from fairtrial._metrics.values import Metric
 from fairtrial._watch.answer import answer
-from fairtrial._watch.asked import WHO, WatchRequest, check_reference
 from fairtrial._watch.counting import Counter, roles_of
 from fairtrial._watch.monitor import Monitor
+from fairtrial._watch.request import WHO, WatchRequest, check_reference
 from fairtrial._watch.result import WatchResult
-from fairtrial._watch.snapshot import from_arrays, to_arrays
-from fairtrial._watch.state_file import StateFile, damaged, open_state
-from fairtrial._work.whole_files import write_whole
+from fairtrial._watch.state_file import StateFile, damaged, from_arrays, open_state, to_arrays
+from fairtrial._work.kept_files import check_output_file, write_whole
 
 SCHEMA = "fairtrial/watch/1"
 

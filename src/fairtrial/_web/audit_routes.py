@@ -29,7 +29,7 @@ from fairtrial._web.specs import (
     with_source,
 )
 from fairtrial._web.store import Missing, Store, now
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import write_whole
 
 Content = Annotated[dict[str, Any], Body(embed=True)]
 Identity = Annotated[str, Body(embed=True, max_length=40)]

@@ -16,8 +16,7 @@ from weakref import WeakKeyDictionary
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.source import Counted, Source, count_alike
-from fairtrial._compare.certify import certify
-from fairtrial._compare.measure import measure
+from fairtrial._compare.method import certify, measure
 from fairtrial._errors import FairtrialWarning
 from fairtrial._metrics.table import METRICS
 from fairtrial._metrics.values import Role

@@ -18,7 +18,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._errors import Fault, InputError
 from fairtrial._method.declaration import Method, find_method, trial_methods
 from fairtrial._options import Argument, recorded
-from fairtrial._options.texts import IN_PEOPLE
+from fairtrial._options.kinds import IN_PEOPLE
 from fairtrial._trial.running import check_spec
 from fairtrial._trial.spec import open_audit
 from fairtrial._trial.spec.load import Spec

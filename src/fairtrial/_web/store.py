@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial._errors import Fault, InputError, NotWritten
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import write_whole
 
 IDENTITY = re.compile(r"[0-9a-f]{16}")
 WATCH = re.compile(r"[\w-]{1,60}")  # what a watch may be called

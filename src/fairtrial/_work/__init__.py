@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._errors import Cancelled, Fault, InputError
+from fairtrial._work.kept_files import write_whole
 from fairtrial._work.notebook import Progress as Progress
 from fairtrial._work.notebook import notebook_bar
 from fairtrial._work.notebook import time_left as time_left
-from fairtrial._work.whole_files import write_whole
 
 COMPILING = "compiling, once: the machine code is kept for the next time"
 Arrays = dict[str, NDArray[np.generic]]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairtrial._results.output import check_output_file
+from fairtrial._work.kept_files import check_output_file
 from fairtrial.cli.printing import write_text
 
 app = typer.Typer(add_completion=False)

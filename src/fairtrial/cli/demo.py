@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairtrial._results.output import make_output_folder
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import make_output_folder, write_whole
 from fairtrial.cli.printing import QUIET, on_terminal
 from fairtrial.cli.run import finish, run_shown
 

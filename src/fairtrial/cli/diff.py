@@ -9,10 +9,10 @@ import typer
 
 from fairtrial._errors import Fault, InputError
 from fairtrial._report.difference_page import answer_text, change_text
-from fairtrial._results.output import check_output_file
 from fairtrial._results.text import format_value
 from fairtrial._trial.difference import difference
 from fairtrial._trial.results_file import load_results
+from fairtrial._work.kept_files import check_output_file
 from fairtrial.cli.report import Open, open_in_browser
 
 app = typer.Typer(add_completion=False)

@@ -17,7 +17,6 @@ from fairtrial._audit.files import Files
 from fairtrial._audit.schema import column_fault
 from fairtrial._errors import Fault, Faults, InputError, Set, Words, check_choice
 from fairtrial._method.known_outcomes import selective_labels
-from fairtrial._results.output import check_output_file
 from fairtrial._trial.spec.attributes import comparable, speaks_for_a_group
 from fairtrial._trial.spec.compose import PRESET_WORDS, compose
 from fairtrial._trial.spec.guess import (
@@ -26,7 +25,6 @@ from fairtrial._trial.spec.guess import (
     compare_by,
     compared_columns,
     guess,
-    is_amount,
     left_out,
     make_answerable,
     numbers,
@@ -38,9 +36,9 @@ from fairtrial._trial.spec.one_hot import families
 from fairtrial._trial.spec.profile import MAX_CATEGORIES, Profile, profile_file
 from fairtrial._trial.spec.score_direction import settle_score_favours
 from fairtrial._trial.spec.tables import PRESETS
-from fairtrial._work.whole_files import write_whole
-from fairtrial.cli.declared_options import completing
+from fairtrial._work.kept_files import check_output_file, write_whole
 from fairtrial.cli.init_questions import ask, needs_labels, no_names, not_one_person, threshold
+from fairtrial.cli.method_commands import completing
 
 app = typer.Typer(add_completion=False)
 ROLES = ("decision", "outcome", "score")
@@ -308,7 +306,12 @@ def _label_faults(found: Guess, by_name: Mapping[str, Profile]) -> Iterator[Faul
                 subject=repr(profile.name),
                 cure="name two different columns",
             )
-        elif profile is not None and role not in found.positive and found.total is None:
+        elif (
+            profile is not None
+            and role not in found.positive
+            and found.total is None
+            and not (role == "decision" and found.amount)
+        ):
             yield from _value_faults(role, profile)
     for name in found.groups:
         if name in by_name and by_name[name].identifier and name not in found.bins:
@@ -332,7 +335,7 @@ def _value_faults(role: str, profile: Profile) -> Iterator[Fault]:
     elif needs_labels(profile, role):
         cure = Words("say which count as 1 with {}", Set("positive", profile.labels[-1]))
         yield Fault(role, f"{count}: {', '.join(profile.labels[:LISTED])}", cure=cure, subject=subject)
-    elif role == "decision" and len(profile.labels) > MAX_CATEGORIES and not is_amount(profile):
+    elif role == "decision" and len(profile.labels) > MAX_CATEGORIES:
         cure = Words("a number that decisions rest on is a {}", Set("score"))
         yield Fault(role, f"{count} where a decision has two", cure=cure, subject=subject)
 
@@ -385,8 +388,9 @@ def _parts(found: Guess) -> Iterator[tuple[str, str]]:
         yield "--threshold", f"{found.threshold} ({found.remarks['threshold']})"
     if found.decision is not None or found.threshold is not None:
         unknown = "not known whether 1 or 0 is good for a person: no finding says who is harmed"
-        what = "end of it" if found.amount else "decision"
-        good = f"{found.favourable}: the {what} that is good for a person"
+        good = f"{found.favourable}: the decision that is good for a person"
+        amounts = {"high": "high: more of it is good for a person", "low": "low: less of it is good for a person"}
+        good = amounts.get(str(found.favourable), good)
         yield "--favourable", unknown if found.favourable is None else good
     yield "--preset", f"{found.preset}: {PRESET_WORDS[found.preset]}"
 

@@ -20,6 +20,7 @@ from fairtrial._trial.spec.guess import (
     fitting_preset,
     settle_favourable,
 )
+from fairtrial._trial.spec.more_items import repeats
 from fairtrial._trial.spec.name_words import positive_label
 from fairtrial._trial.spec.one_hot import families
 from fairtrial._trial.spec.profile import Profile
@@ -154,7 +155,8 @@ def _ask_favourable(found: Guess) -> int | str | None:
     settle_favourable(found)
     found.remarks.pop("favourable", None)
     if found.amount:
-        good = typer.prompt(f"Which end of {found.decision} is good for a person (high, low)", default=found.favourable or "-")
+        asked = f"Which end of {found.decision} is good for a person (high, low)"
+        good = str(typer.prompt(asked, default=found.favourable or "-"))
         return good if good in ("high", "low") else None
     default = next(word for word, value in _GOOD.items() if value == found.favourable)
     words = f"Is it good for a person when {_decision_words(found)} (yes, no)"
@@ -245,9 +247,6 @@ def _tell_comparable(found: Guess, profiles: Sequence[Profile]) -> None:
 
 
 # -- Signs that a row of a file is not one person of its own, or that its first line does not name the columns.
-FEW_ROWS = 20  # of one person; an identifier that more rows share names a place rather than people
-
-
 def not_one_person(found: Guess, profiles: Sequence[Profile]) -> list[str]:
     """What an audit would get wrong, and the line that puts it right."""
     taken = {found.decision, found.outcome, found.score, *compared_columns(found)}
@@ -270,17 +269,11 @@ def _signs(profile: Profile) -> Iterator[str]:
     elif several and words.role_rank(name, "weight") is not None and not profile.category:
         line = f"weight = {value_text(name)}"
         yield f"{shown} may be a survey weight, and people count alike. If it is, add {line} under [data]."
-    elif words.role_rank(name, "person") is not None and _repeats(profile):
+    elif repeats(profile):
         yield (
             f"{shown} has {len(profile.labels):,} values in {profile.rows - profile.missing:,} rows looked at. If it "
             f"names people, add unit = {value_text(name)} under [data]: rows of one person are not independent."
         )
-
-
-def _repeats(profile: Profile) -> bool:
-    """Whether several rows, but not many, share a value."""
-    rows = profile.rows - profile.missing
-    return rows / FEW_ROWS < len(profile.labels) < rows
 
 
 def no_names(profiles: Sequence[Profile]) -> str | None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairtrial._errors import Fault, InputError, Named, Words
-from fairtrial._results.output import check_output_file
-from fairtrial._work.whole_files import write_whole
+from fairtrial._work.kept_files import check_output_file, write_whole
 
 if TYPE_CHECKING:
     from fairtrial._results.result import Result
@@ -79,7 +78,7 @@ class OutputFiles:
                 cure = Words("only {} writes to the terminal", Named("json"))
                 raise InputError("output", Fault(name, "must be a file", got="-", cure=cure))
         if self.chart is not None:
-            from fairtrial._results.charts.files import check_chart_file
+            from fairtrial._results.charts.page import check_chart_file
 
             check_chart_file(self.chart)
         if self.save is not None:
@@ -102,7 +101,7 @@ class OutputFiles:
 
             written.append(write_text(self.csv, csv_text(result)))
         if self.chart is not None:
-            from fairtrial._results.charts.files import save_chart
+            from fairtrial._results.charts.page import save_chart
 
             written.append(save_chart(result, self.chart))
         if self.save is not None:

@@ -10,8 +10,8 @@ import typer
 
 from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._report.pdf import find_chromium, print_pdf
-from fairtrial._results.output import check_output_file
 from fairtrial._trial.results_file import load_results
+from fairtrial._work.kept_files import check_output_file
 
 app = typer.Typer(add_completion=False)
 

@@ -17,9 +17,8 @@ from fairtrial._options import arguments_of
 from fairtrial._report.pdf import print_pdf
 from fairtrial._trial.record import GATES, Trial
 from fairtrial._trial.running import run as run_trial
-from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
 from fairtrial.cli.live import show_trial
-from fairtrial.cli.method_commands import CONDITION_MET
+from fairtrial.cli.method_commands import CONDITION_MET, option_parameter, read, set_signature, writable
 from fairtrial.cli.printing import QUIET
 from fairtrial.cli.report import Open, Pdf, chromium_for_pdf, open_in_browser
 

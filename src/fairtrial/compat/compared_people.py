@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from fairtrial._audit.audit import Audit
-from fairtrial._compare.measure import measure
+from fairtrial._compare.method import measure
 from fairtrial._errors import Fault, InputError, MissingExtra
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import METRICS, find_metric
+from fairtrial._metrics.values import Metric
 from fairtrial._results.column import scalar
 
 WHO = "MetricFrame"

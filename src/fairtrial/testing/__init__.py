@@ -86,7 +86,7 @@ def _require(audit: Any, metric: Any, options: dict[str, Any], refused: tuple[st
 
 def _answer(audit: Any, metric: Any, options: dict[str, Any]) -> Any:
     from fairtrial._audit.audit import Audit
-    from fairtrial._compare.certify import certify
+    from fairtrial._compare.method import certify
     from fairtrial._compare.results import CertifyResult
     from fairtrial._trial.record import Trial
 

@@ -4,4 +4,3 @@ from fairtrial._audit.files.column_reading import AS_WRITTEN as AS_WRITTEN
 from fairtrial._audit.files.intake import KNOWN as KNOWN
 from fairtrial._audit.files.intake import split_sheet as split_sheet
 from fairtrial._audit.files.table import Files as Files
-from fairtrial._audit.files.table import is_files as is_files

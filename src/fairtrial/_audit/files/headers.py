@@ -100,15 +100,17 @@ def likely_delimiter(text: str) -> str:
 def counts_rows(names: Sequence[str], rows: Iterable[Sequence[str]]) -> bool:
     """Whether the first column has no name and only counts the rows, as R's write.csv and pandas' to_csv put it.
 
-    The last row that is looked at may be cut off, and speaks only where it is the only one.
+    Of a selection of rows the numbers have gaps, and still rise from 0, 1 or more. The last row that is looked at may
+    be cut off, and speaks only where it is the only one.
     """
     if len(names) < 2 or names[0].strip():
         return False
     numbers = [row[0] for row in itertools.islice(rows, NUMBERED_ROWS) if row]
     seen = numbers[: max(1, len(numbers) - 1)]
-    return bool(seen) and any(
-        seen == [str(number) for number in range(first, first + len(seen))] for first in (0, 1)
-    )
+    if not seen or not all(re.fullmatch(r"0|[1-9][0-9]{0,15}", number) for number in seen):
+        return False
+    counted = [int(number) for number in seen]
+    return counted[0] in (0, 1) if len(counted) == 1 else all(map(int.__lt__, counted, counted[1:]))
 
 
 def check_names(path: str, names: list[str], first: int = 0) -> None:

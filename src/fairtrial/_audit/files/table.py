@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import shutil
 import threading
 import weakref
@@ -254,13 +253,6 @@ class Files:
     def _named(self, error: Exception) -> str:
         """The file that DuckDB speaks of, or the first."""
         return next((file.name for file in self.plain if file.path in str(error)), self.plain[0].name)
-
-
-def is_files(data: object) -> bool:
-    """Whether data are a path, several paths or an open file."""
-    if isinstance(data, list | tuple):
-        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
-    return isinstance(data, str | os.PathLike) or (hasattr(data, "read") and not hasattr(data, "columns"))
 
 
 def _is_text(files: Sequence[PlainFile]) -> bool:

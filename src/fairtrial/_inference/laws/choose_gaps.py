@@ -11,7 +11,7 @@ from fairtrial._inference.evidence.atoms import Atoms, Comparison, TwoSides, two
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.laws.sums_gaps import EuclideanGaps
 from fairtrial._inference.means.resampled_means import NUMBERS_DRAWN, ResampledGap
-from fairtrial._inference.means.row_gaps import RowGaps
+from fairtrial._inference.means.row_gaps import LazyCache, RowGaps
 from fairtrial._inference.means.skewed_means import (
     KnownTarget,
     SharedSkewness,
@@ -22,7 +22,6 @@ from fairtrial._inference.means.skewed_means import (
     common_shape,
     shape_of_all,
 )
-from fairtrial._inference.numeric.lazy_cache import LazyCache
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps
 from fairtrial._inference.ways import Likelihood, RateMethod, Refinement, Scale

@@ -20,7 +20,6 @@ from fairtrial._inference.evidence.unit_sums import (
     degrees_of_freedom,
     df_of_uneven_units,
 )
-from fairtrial._inference.laws.added_unit import NONE_MISSING, UnitLines
 from fairtrial._inference.laws.gaps import (
     LOGARITHM_ENDS,
     SMALLEST_P,
@@ -31,7 +30,7 @@ from fairtrial._inference.laws.gaps import (
     nobody,
     quadratic_form,
 )
-from fairtrial._inference.laws.pooled_weights import PooledWeights, as_student
+from fairtrial._inference.laws.small_counts import NONE_MISSING, AddedUnits, PooledWeights, as_student
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.two_rates import Null, TwoRates, at_null, estimate_and_error, score_roots
 from fairtrial._inference.ways import Scale
@@ -108,7 +107,7 @@ class LinearKnownLaw(SearchedGaps):
 
     def __init__(
         self, mean: Floats, size: Floats, variance: Floats, df: Floats, target: Floats, scale: Scale, *, binary: bool,
-        units: tuple[UnitLines, UnitLines] | None = None,
+        units: tuple[AddedUnits, AddedUnits] | None = None,
     ) -> None:  # fmt: skip
         """`units` with the event and without it, where they are known one by one."""
         self.mean, self.target, self.scale, self.binary = mean, target, scale, binary
@@ -273,11 +272,11 @@ class LinearGaps(DerivedGaps):
             self.mean, self.size, self.variances, self.df, self.scale, binary=self.binary, pooled=self.pooled
         )
 
-    def _units(self) -> tuple[UnitLines, UnitLines] | None:
+    def _units(self) -> tuple[AddedUnits, AddedUnits] | None:
         """The units of every group for the law of its own rate."""
         if not self.binary:
             return None
-        return UnitLines.both(self.sums, as_matrix(self.comparison.member))
+        return AddedUnits.both(self.sums, as_matrix(self.comparison.member))
 
     def _estimates(self, known: Floats | None) -> Floats:
         target = self.mean[1] if known is None else known

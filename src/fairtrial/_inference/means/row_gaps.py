@@ -1,10 +1,10 @@
-"""Gaps of real-valued metrics by empirical likelihood of the rows."""
+"""Bounded lazy cache of what gaps need of their rows: of very many groups not all of it is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,10 +20,34 @@ from fairtrial._inference.means.empirical_likelihood import (
     two_sample_point,
 )
 from fairtrial._inference.means.known_targets import known_limits, known_log_ratio
-from fairtrial._inference.numeric.lazy_cache import LazyCache
 from fairtrial._inference.numeric.roots import Floats, Integers, secant_limits
 from fairtrial._inference.rates.part_of_whole import overlap_root
 from fairtrial._inference.ways import Refinement
+
+Kind = TypeVar("Kind")
+MOST_KEPT = 40_000_000  # numbers, of all gaps together
+
+
+class LazyCache(Generic[Kind]):
+    """One thing per gap, made when first asked for and kept while there is room for its `numbers`; else made anew.
+
+    Whatever is drawn in making it is drawn from a seed of its own, so that it is the same one every time.
+    """
+
+    def __init__(self, make: Callable[[int], Kind], count: int, numbers: int) -> None:
+        self.make, self.count = make, count
+        self.room = MOST_KEPT // max(numbers, 1)
+        self.kept: dict[int, Kind] = {}
+
+    def __iter__(self) -> Iterator[Kind]:
+        for index in range(self.count):
+            one = self.kept[index] if index in self.kept else self.make(index)
+            if len(self.kept) < self.room:
+                self.kept[index] = one
+            yield one
+
+
+# -- Gaps of real-valued metrics by empirical likelihood of the rows.
 
 
 # -- Empirical likelihood limits of many groups' means at once: compiled passes over rows, no solve inside a

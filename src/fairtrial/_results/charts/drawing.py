@@ -17,11 +17,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version as library_version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial._errors import FairtrialError
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
 
 SECONDS_FOR_ONE = 120.0
 # What no chart can show and the renderer dies of: controls but tab and line feed, lone surrogates, line separators
@@ -167,3 +171,37 @@ def _serve() -> None:
 
 if __name__ == "__main__":
     _serve()
+
+
+# -- Charts that a notebook shows without a network. Altair's own output fetches its scripts from
+# elsewhere. Here a front end that can draw Vega-Lite itself gets the spec, and every other one the drawn
+# picture.
+
+
+def offline(chart: TopLevelMixin) -> TopLevelMixin:
+    """The same chart, of a kind that is shown without anything being fetched."""
+    shown: Any = chart.copy(deep=False)  # type: ignore[attr-defined]
+    kind: Any = type(chart)
+    object.__setattr__(shown, "__class__", _offline_kind(kind))
+    return shown  # type: ignore[no-any-return]
+
+
+@cache
+def _offline_kind(kind: type) -> type:
+    return type(kind.__name__, (kind,), {"_repr_mimebundle_": _bundle, "__module__": kind.__module__})
+
+
+def _bundle(self: Any, include: object = None, exclude: object = None, **options: object) -> dict[str, Any]:
+    """What a notebook may show, from the richest to plain text."""
+    import altair
+
+    spec = cleaned(self.to_dict())
+    shown: dict[str, Any] = {
+        f"application/vnd.vegalite.v{altair.SCHEMA_VERSION.lstrip('v').split('.')[0]}+json": spec,
+        "text/plain": f"<{type(self).__name__}>",
+    }
+    try:
+        shown["image/svg+xml"] = svg(spec)
+    except ChartFailed as error:
+        shown["text/plain"] = str(error)
+    return shown

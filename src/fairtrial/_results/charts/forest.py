@@ -8,8 +8,17 @@ from typing import Any, NotRequired, TypedDict
 
 import altair as alt
 
-from fairtrial._results.charts.axes import NEUTRAL, Unit, axis, ends, padded, titled
-from fairtrial._results.charts.theme import COLOURS, inline, layered
+from fairtrial._results.charts.theme import (
+    COLOURS,
+    NEUTRAL,
+    Unit,
+    axis,
+    ends,
+    inline,
+    layered,
+    padded,
+    titled,
+)
 from fairtrial._results.text import format_value
 
 SHAPES = {

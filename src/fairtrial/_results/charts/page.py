@@ -2,7 +2,7 @@
 
 Altair's own writer puts labels where a browser may execute them and loads its scripts from elsewhere. Here the
 libraries are written once into the page, each chart is JSON inside a script element that browsers do not run
-(`<` written as `\\u003c`), Vega interprets expressions instead of compiling them, and the page's security
+(`<` written as `\u003c`), Vega interprets expressions instead of compiling them, and the page's security
 policy admits exactly the scripts and styles whose hashes it names.
 """
 
@@ -18,11 +18,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairtrial._results.charts.drawing import bundle, cleaned
-from fairtrial._work.whole_files import write_whole
+from fairtrial._errors import Fault, InputError
+from fairtrial._results.charts.drawing import bundle, cleaned, png, svg
+from fairtrial._results.result import Result
+from fairtrial._work.kept_files import write_whole
 
 if TYPE_CHECKING:
-    from fairtrial._results.charts.picture import Picture
+    from fairtrial._results.charts import Picture
 
 
 @cache
@@ -132,3 +134,40 @@ def _figure(identity: str, picture: Picture) -> str:
 <div class="chart" data-chart="{identity}" role="img" aria-label="{html.escape(picture.alt)}"></div>
 <script type="application/json" id="{identity}">{json_text(cleaned(picture.chart.to_dict()))}</script>
 </figure>"""
+
+
+# -- Charts as files: .html, .svg or .png.
+
+
+def save_chart(result: Result, path: str) -> Path:
+    """Write the main chart as .html, .svg or .png."""
+    target = check_chart_file(path)
+    try:
+        _write_chart(result, target)
+    except OSError as error:
+        raise InputError(
+            "chart",
+            Fault("", f"cannot write {path}: {error.strerror}", cure="Mend that, or choose another place"),
+        ) from None
+    return target
+
+
+def check_chart_file(path: str) -> Path:
+    """The file's name says the format."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".svg", ".png"):
+        fault = Fault("chart", "must end in .html, .svg or .png", got=path, subject="the chart's file")
+        raise InputError("chart", fault)
+    return target
+
+
+def _write_chart(result: Result, target: Path) -> None:
+    kind = target.suffix.lower()
+    if kind == ".html":
+        write_page(result.pictures(), target, title=result.question)
+        return
+    spec = result.plot().to_dict()
+    if kind == ".svg":
+        write_whole(target, svg(spec))
+    else:
+        write_whole(target, png(spec))

@@ -43,7 +43,7 @@ class _Side:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Cell:
+class _CellSides:
     """One compared cell: who could rise, who could fall, and what a unit of distance costs in it."""
 
     up: _Side
@@ -54,19 +54,19 @@ class _Cell:
     def rows(self) -> float:
         return float(self.up.count.sum() + self.down.count.sum())
 
-    def drawn(self, random: np.random.Generator) -> _Cell:
+    def drawn(self, random: np.random.Generator) -> _CellSides:
         """As many people again, drawn from these."""
         count = np.concatenate([self.up.count, self.down.count])
         new = random.multinomial(int(count.sum()), count / count.sum()).astype(float)
         cut = self.up.count.size
-        return _Cell(_Side(self.up.price, new[:cut]), _Side(self.down.price, new[cut:]), self.factor)
+        return _CellSides(_Side(self.up.price, new[:cut]), _Side(self.down.price, new[cut:]), self.factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Star:
     """Cells that meet one common rate, each within its band around it."""
 
-    cells: tuple[_Cell, ...]
+    cells: tuple[_CellSides, ...]
     low: Floats
     high: Floats
 
@@ -156,7 +156,7 @@ def _stars(
         plain = len(contrasts) == len(cells) - 1
         none = np.zeros(len(cells) - 1)
         sides = [
-            _Cell(
+            _CellSides(
                 _Side.of(*movable.of(2 * pattern)),
                 _Side.of(*movable.of(2 * pattern + 1)),
                 1.0 if factor is None or first is None else float(factor[first[pattern]]),
@@ -212,7 +212,7 @@ def _solve(star: _Star) -> tuple[float, float, float] | None:
     return float(np.abs(moves).sum()), float(sum(paid)), distance
 
 
-def _path(cell: _Cell) -> tuple[Floats, Floats]:
+def _path(cell: _CellSides) -> tuple[Floats, Floats]:
     """Net moves of a cell (negative: downwards) where its price changes, and what they cost."""
     sides = []
     for side in (cell.up, cell.down):

@@ -23,11 +23,11 @@ from scipy.special import chdtri, gammaincc, ndtr
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.evidence.atoms import gap_covariance as influence_covariance
 from fairtrial._inference.evidence.unit_sums import UnitSums
-from fairtrial._inference.joint.weighted_chi2 import SMALLEST_P, quadratic_form_weights, weighted_chi2_sf
+from fairtrial._inference.joint.vector_likelihood import quadratic_form_weights, weighted_chi2_sf
 from fairtrial._inference.laws.choose_gaps import make_gaps
-from fairtrial._inference.laws.gaps import Gaps
+from fairtrial._inference.laws.gaps import SMALLEST_P, Gaps
 from fairtrial._inference.laws.linear_gaps import LinearGaps
-from fairtrial._inference.simultaneous import simultaneous_level
+from fairtrial._inference.multiplicity import simultaneous_level
 from fairtrial._transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
 # With fewer events or non-events a contrast that does not make all rates equal has no test.

@@ -14,8 +14,8 @@ from fairtrial._audit.cells import Bools
 from fairtrial._audit.groups import find_groups
 from fairtrial._method.declaration import find_method
 from fairtrial._metrics.groups import Group
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metrics
+from fairtrial._metrics.values import Metric
 from fairtrial._options import Argument
 from fairtrial._trial.publishing.tables import (
     MOST_CELLS,

@@ -10,9 +10,8 @@ import numpy as np
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Bools, Cells, Ints
 from fairtrial._method.declaration import find_method
-from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import find_metrics, joined_metrics
-from fairtrial._metrics.values import Role
+from fairtrial._metrics.values import Metric, Role
 from fairtrial._trial.spec.sections import Section
 from fairtrial._trial.spec.tables import admits_metrics, is_metric
 

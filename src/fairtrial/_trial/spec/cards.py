@@ -7,7 +7,6 @@ else it could be; each choice says what it writes into the audit file, so that a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial._trial.spec import name_words as words
@@ -16,62 +15,26 @@ from fairtrial._trial.spec.guess import (
     Guess,
     binary_columns,
     compared_columns,
+    is_amount,
     numbers,
     speaks_for_a_role,
 )
+from fairtrial._trial.spec.items import NO_COLUMN, UNKNOWN, Card, Choice, Item
+from fairtrial._trial.spec.more_items import explaining_items, repeated_items, spelling_items
 from fairtrial._trial.spec.name_words import good_for_a_person, positive_label
 from fairtrial._trial.spec.one_hot import Family, families
 from fairtrial._trial.spec.profile import Profile
 from fairtrial._trial.spec.table_of_counts import in_people, may_count, people_of
-
-UNKNOWN = "I don't know"
-NO_COLUMN = "no column"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One answer to an item: in words, about how many of the rows looked at, and what it writes into the audit file."""
-
-    value: Any  # None: there is none, or nobody knows
-    words: str
-    people: int | None = None
-    writes: dict[str, Any] = field(default_factory=dict)  # a part of the audit file's content
-    then: tuple[Item, ...] = ()  # what is to be asked once this is chosen
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing to confirm or to ask.
-
-    `value` is what is proposed, one of the choices' values or a list of them. It is `sure` where the file itself says
-    so; what is not sure is asked for, and never written unasked.
-    """
-
-    key: str
-    question: str  # with what the file shows
-    value: Any
-    reason: str
-    sure: bool
-    choices: tuple[Choice, ...]
-    several: bool = False  # whether more than one choice can be taken
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """Items that a reader thinks of together."""
-
-    key: str
-    title: str
-    items: tuple[Item, ...]
 
 
 def cards(found: Guess, profiles: Sequence[Profile]) -> tuple[Card, ...]:
     """The three cards of a guess; `dataclasses.asdict` makes them JSON."""
     counted = found.count or found.total
     people = in_people(profiles, counted)
-    compared = (groups_item(found, people),)
+    compared = (groups_item(found, people), *spelling_items(found, people))
     decided = (decision_item(found, people if found.total is None else profiles),)
     other = [outcome_item(found, profiles), score_item(found, profiles), *count_items(found, profiles)]
+    other += [*explaining_items(found, profiles), *repeated_items(found, profiles)]
     return (
         Card("decided", "What was decided?", decided),
         Card("compared", "Who is compared?", compared),
@@ -105,8 +68,10 @@ def decision_item(found: Guess, profiles: Sequence[Profile]) -> Item:
     )
 
 
-def direction_item(profile: Profile, found: Guess | None = None) -> Item:
+def direction_item(profile: Profile) -> Item:
     """Which of a decision's values is good for a person; nothing is proposed where no word says it."""
+    if is_amount(profile):
+        return _amount_direction(profile)
     yes = "1" if profile.zero_one else positive_label(profile)
     tone = good_for_a_person(profile.name, yes or "") if profile.zero_one or yes else None
     choices = [_direction_choice(profile, label, yes) for label in profile.labels]
@@ -120,6 +85,19 @@ def direction_item(profile: Profile, found: Guess | None = None) -> Item:
         question = f"{profile.name}: {shown}. Is {yes!r} good for the person?"
     reason = "the names say so" if value is not None else "neither its name nor its values say it"
     return Item("favourable", question, value, reason, value is not None, (*choices, Choice(None, UNKNOWN)))
+
+
+def _amount_direction(profile: Profile) -> Item:
+    """Of a decision that is an amount, such as pay: whether much of it is good."""
+    paid = words.role_rank(profile.name, "pay") is not None
+    choices = [
+        Choice(value, f"{value} values", writes={"data": {"favourable": value}}) for value in ("high", "low")
+    ]
+    question = f"{profile.name}: {values_in_people(profile)}. Are high values good for the person?"
+    reason = "more pay is good for a person" if paid else "its name does not say it"
+    return Item(
+        "favourable", question, "high" if paid else None, reason, paid, (*choices, Choice(None, UNKNOWN))
+    )
 
 
 def _direction_choice(profile: Profile, label: str, yes: str | None) -> Choice:

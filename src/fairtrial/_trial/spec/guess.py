@@ -11,6 +11,7 @@ from fairtrial._trial.spec.attributes import (
     left_out_of,
     named_attributes,
 )
+from fairtrial._trial.spec.leaks import leaking
 from fairtrial._trial.spec.name_words import good_for_a_person, meaning_yes, positive_label, readable
 from fairtrial._trial.spec.one_hot import Family, families
 from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Profile
@@ -33,6 +34,7 @@ class Guess:
     decision: str | None = None
     score: str | None = None
     threshold: float | str | None = None
+    amount: bool = False  # whether the decision is one, such as pay
     attributes: list[str] = field(
         default_factory=list
     )  # as they are named; what they are to an audit follows:
@@ -41,7 +43,7 @@ class Guess:
     bins: dict[str, int] = field(default_factory=dict)
     features: list[str] = field(default_factory=list)
     alike: list[str] = field(default_factory=list)  # what may explain a gap
-    amount: bool = False  # whether the decision is a number, such as pay
+    unasked: str | None = None  # a score that the decision makes needless
     positive: dict[str, str | list[str]] = field(default_factory=dict)
     missing: str = "error"
     favourable: int | str | None = None
@@ -62,27 +64,9 @@ def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
     counted = _guess_total(found, profiles)
     _guess_roles(found, [(n, p) for n, p in _spoken(profiles, grouped) if p.name not in counted])
     if found.decision is None and found.score is None and found.outcome is None:
-        found.decision = _guess_amount(profiles, compared_columns(found) | counted)
-    if found.decision is None and found.score is None and found.outcome is None:
-        left = binary_columns(profiles, compared_columns(found) | counted)
-        if len(left) == 1 and any(p.name == left[0] and readable(p) for p in profiles):
-            found.outcome = left[0]  # among several, or where neither label means yes, nothing is guessed
-            found.remarks["outcome"] = "a guess: the only other column of two values"
+        found.decision = pay_column(profiles, compared_columns(found) | counted)
     _settle(found, profiles)
     return found
-
-
-def _guess_amount(profiles: Sequence[Profile], taken: Collection[str]) -> str | None:
-    """A number that is decided, such as pay, in a file without any column of yes and no."""
-    if any(words.role_rank(name, "factor") is None for name in binary_columns(profiles, taken)):
-        return None
-    named = [(profile.name, profile) for profile in profiles if profile.name not in taken and is_amount(profile)]
-    return _best(named, "amount")
-
-
-def is_amount(profile: Profile) -> bool:
-    """Whether a column is a number of many values, as pay and prices are."""
-    return profile.numeric and not profile.category and profile.low < profile.high and profile.low >= 0
 
 
 def _guess_total(found: Guess, profiles: Sequence[Profile]) -> set[str]:
@@ -99,11 +83,14 @@ def _guess_total(found: Guess, profiles: Sequence[Profile]) -> set[str]:
 def _guess_roles(found: Guess, named: Sequence[tuple[str, Profile]]) -> None:
     """Decision, score and outcome by their names, each another column."""
     taken = compared_columns(found)
-    real = found.preset == "healthcare"  # need is often a number
     fits: dict[str, Callable[[Profile], bool]] = {
         "decision": lambda profile: profile.binary,
         "score": _is_score,
-        "outcome": lambda profile: (profile.binary or (real and profile.numeric)) and not profile.identifier,
+        "outcome": lambda profile: (
+            (profile.binary or (found.preset == "healthcare" and _needs(profile)))
+            and not profile.identifier
+            and not _background(profile)
+        ),
     }
     for role, fit in fits.items():
         if found.total is not None and (role == "score" or getattr(found, role) is not None):
@@ -113,10 +100,38 @@ def _guess_roles(found: Guess, named: Sequence[tuple[str, Profile]]) -> None:
         taken |= {best} if best else set()
 
 
+def _needs(profile: Profile) -> bool:
+    """Need is often a number."""
+    return profile.numeric and words.role_rank(profile.name, "need") is not None
+
+
+def _background(profile: Profile) -> bool:
+    """An income of high or low says where people come from; one of >50K is what a model is to predict."""
+    amount = profile.binary and not profile.zero_one and words.role_rank(profile.name, "amount") is not None
+    return amount and not any(sign.isdigit() for label in profile.labels for sign in label)
+
+
 def compared_columns(found: Guess) -> set[str]:
     """The columns that people are compared by, those behind a definition among them."""
     plain = {name for name in found.groups if name not in found.define}
     return plain.union(*found.define.values())
+
+
+def pay_column(profiles: Sequence[Profile], taken: Collection[str]) -> str | None:
+    """The column of what people are paid, which is a decision where nothing else is one."""
+    listed = words.words_for("roles", "pay")
+    ranked = [
+        (place, index, profile.name)
+        for index, profile in enumerate(profiles)
+        if profile.name not in taken and is_amount(profile)
+        if (place := words.rank(profile.name, listed)) is not None
+    ]
+    return min(ranked)[-1] if ranked else None
+
+
+def is_amount(profile: Profile) -> bool:
+    """Whether a column holds amounts: many numbers, none below 0."""
+    return profile.numeric and len(profile.labels) > MANY and 0 <= profile.low < profile.high
 
 
 def make_answerable(found: Guess) -> None:
@@ -131,8 +146,6 @@ def make_answerable(found: Guess) -> None:
 
 def fitting_preset(found: Guess) -> str:
     """The guessed field where its questions can be asked; that of health asks about an outcome that is a need."""
-    if found.amount:
-        return "general"
     needless = found.preset == "healthcare" and words.role_rank(str(found.outcome), "need") is None
     return "general" if needless or found.preset not in answerable_presets(found) else found.preset
 
@@ -189,8 +202,7 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
     """What follows from the parts: a decision from the score, labels, missing values, features."""
     by_name = {profile.name: profile for profile in profiles}
     _settle_decision(found, by_name)
-    decided = by_name.get(str(found.decision))
-    found.amount = decided is not None and is_amount(decided) and found.total is None
+    found.amount = found.total is None and found.decision is not None and is_amount(by_name[found.decision])
     for role in ("decision", "outcome"):
         profile = by_name.get(str(getattr(found, role)))
         labelled = profile is not None and not profile.zero_one and found.total is None
@@ -206,23 +218,27 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
 def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
     """The features are what is left once everything else has its part."""
     _settle_counts(found, profiles)
-    taken = {*_role_columns(found), *compared_columns(found), found.count, found.total}
+    taken = {*_role_columns(found), *compared_columns(found), found.count, found.total, found.unasked}
     written = [set(family.columns.values()) for family in families(profiles)]
     taken = taken.union(*(family for family in written if family & taken))
+    parts = [profile for profile in profiles if profile.name in (*_role_columns(found), found.unasked)]
+    told = {name: part for name, part in leaking(parts, profiles) if name not in taken}
+    taken |= told.keys()
+    found.warnings += [
+        f"{name!r} says again what {part!r} says: it is not proposed as a feature."
+        for name, part in told.items()
+    ]
     found.features = [
         profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
-    found.alike = [
-        profile.name
-        for profile in profiles
-        if profile.name in found.features and words.role_rank(profile.name, "factor") is not None and _is_alike(profile)
-    ][:1]
+    named = [p for p in profiles if p.name in found.features and words.role_rank(p.name, "factor") is not None]
+    found.alike = [profile.name for profile in named if _is_alike(profile)][:1]
 
 
 def _is_alike(profile: Profile) -> bool:
     """Whether people can be compared with others of the same label: few labels, each of many rows."""
     few = profile.category and len(profile.labels) <= MOST_ALIKE
-    return few and min(profile.counts) >= 2 and profile.rows >= PEOPLE_ALIKE * len(profile.labels)
+    return few and profile.rows >= PEOPLE_ALIKE * len(profile.labels)
 
 
 def _settle_counts(found: Guess, profiles: Sequence[Profile]) -> None:
@@ -259,8 +275,8 @@ def settle_favourable(found: Guess) -> None:
     found.remarks.pop("favourable", None)
     if found.amount:
         found.favourable = words.good_amount(str(found.decision))
-        if found.favourable is not None:
-            found.remarks["favourable"] = "a guess: which end of it is good for a person; findings say who is harmed"
+        told = {"high": "more pay is good for a person", "low": "a lower one is good for a person"}
+        found.remarks |= {"favourable": told[found.favourable]} if found.favourable is not None else {}
         return
     counted = found.positive.get("decision", "")
     labels = [counted] if isinstance(counted, str) else counted
@@ -283,7 +299,7 @@ def _settle_decision(found: Guess, by_name: Mapping[str, Profile]) -> None:
     if found.decision is None and found.score is not None:
         found.threshold, found.remarks["threshold"] = _threshold(found.preset, by_name[found.score])
     if found.decision is not None and found.score is not None and found.preset == "employment":
-        found.score = None  # the decision says all that is asked
+        found.score, found.unasked = None, found.score  # the decision says all that is asked
 
 
 def _is_feature(profile: Profile) -> bool:

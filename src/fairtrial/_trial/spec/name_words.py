@@ -200,10 +200,9 @@ def good_for_a_person(name: str, label: str = "") -> int | None:
 
 def good_amount(name: str) -> str | None:
     """Whether a high amount is good for a person, as pay is, or a low one, as a price is; None where no word says it."""
-    for end, entry in (("high", "more"), ("low", "less")):
-        if rank(name, words_for("tone", entry)) is not None:
-            return end
-    return None
+    if role_rank(name, "pay") is not None:
+        return "high"
+    return None if rank(name, words_for("tone", "less")) is None else "low"
 
 
 def _tone(text: str) -> int | None:

@@ -11,7 +11,7 @@ from fairtrial import _options as options
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.schema import split_groups
 from fairtrial._method.arguments import MetricOrCriterion, Metrics, OneMetric
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._options import Argument, Option, arguments_of
 
 Preset = Literal["general", "employment", "lending", "insurance", "risk-score", "healthcare", "public-sector"]

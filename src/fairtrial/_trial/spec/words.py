@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairtrial._labels import MISSING, canonical
-from fairtrial._metrics.harm import is_selection
-from fairtrial._metrics.metric import Metric, label_text
+from fairtrial._metrics.groups import is_selection
 from fairtrial._metrics.table import METRICS
+from fairtrial._metrics.values import Metric, label_text
 from fairtrial._trial.spec.name_words import attribute_of, label_of, parts
 from fairtrial._trial.spec.plain_words import done_by_name, is_name, sex_words, shape
 

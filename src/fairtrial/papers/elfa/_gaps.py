@@ -12,11 +12,11 @@ from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons,
 from fairtrial._inference.laws.choose_gaps import against_known, bounded
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.laws.sums_gaps import EuclideanGaps
+from fairtrial._inference.means.known_targets import OrthogonalGaps, ScorePoints
 
 # building blocks that the room shows beside its own
 from fairtrial._inference.means.known_targets import bartlett_factor as bartlett_factor
 from fairtrial._inference.means.known_targets import known_log_ratio as known_log_ratio
-from fairtrial._inference.means.own_estimates import OrthogonalGaps, ScorePoints
 from fairtrial._inference.means.row_gaps import RowGaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps

@@ -11,7 +11,7 @@ from fairtrial._improve.contest import Contest, OneRule
 from fairtrial._improve.rules import Floats, Index, Rule, capacity_threshold
 from fairtrial._improve.scorers import Linear
 from fairtrial._improve.worth import evaluate
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial.papers.improvability._milp import LinearRule, Program, ProgramRows, best_linear_rule
 
 MAX_COLUMNS = 6

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial._improve.combining import Sampled
+
 # the split, Corollary 1 and Proposition 1, which hold their level and are those of `improve`
 from fairtrial._improve.combining import combine_p_values as combine_p_values
 from fairtrial._improve.combining import splits_against_manipulation as splits_against_manipulation
 from fairtrial._improve.components import Component, LevelSide, MarginKind, Pair, log_levels, worst_pair
 from fairtrial._improve.contest import Contest, GapVariant
 from fairtrial._improve.request import split_rows as split_rows
-from fairtrial._improve.sampled_levels import Sampled
 from fairtrial._inference.numeric.cell_bootstrap import Levels
 
 PAPER = (

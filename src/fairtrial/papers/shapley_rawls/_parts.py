@@ -11,8 +11,8 @@ from fairtrial._explain.solver.esl import sample_coalitions as sample_coalitions
 from fairtrial._explain.solver.esl import sampled_coefficients as sampled_coefficients
 from fairtrial._explain.solver.esl import tells_groups_apart as tells_groups_apart
 from fairtrial._explain.solver.esl import tensor_coefficients as tensor_coefficients
-from fairtrial._explain.solver.esl_groups import baseline_of as baseline_of
-from fairtrial._explain.solver.esl_groups import group_targets as group_targets
-from fairtrial._explain.solver.esl_groups import interaction_contrasts as interaction_contrasts
-from fairtrial._explain.solver.esl_groups import linear_wald as linear_wald
-from fairtrial._explain.solver.esl_groups import multi_attribute_targets as multi_attribute_targets
+from fairtrial._explain.solver.group_values import baseline_of as baseline_of
+from fairtrial._explain.solver.group_values import group_targets as group_targets
+from fairtrial._explain.solver.group_values import interaction_contrasts as interaction_contrasts
+from fairtrial._explain.solver.group_values import linear_wald as linear_wald
+from fairtrial._explain.solver.group_values import multi_attribute_targets as multi_attribute_targets

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fairtrial._inference.joint.weighted_chi2 import quadratic_form_weights, weighted_chi2_sf
+from fairtrial._inference.joint.vector_likelihood import quadratic_form_weights, weighted_chi2_sf
 from fairtrial._transport.solver.gap_test import GapTest, gap_covariance, kernel_mass
 from fairtrial._transport.solver.rate_contrasts import Floats, RateContrasts
 

@@ -18,14 +18,12 @@ from fairtrial._errors import (
     Words,
     did_you_mean,
 )
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.values import ROLES, Role
+from fairtrial._metrics.values import ROLES, Metric, Role
 from fairtrial._transport.answer import answer
 from fairtrial._transport.compared_rates import ComparedCell, ComparedRates, TransportRequest
 from fairtrial._transport.criterion import EVENTS, WHO, Criterion, check_movable, check_roles
 from fairtrial._transport.movers import SmallestChange
-from fairtrial._transport.result import TransportResult
-from fairtrial._transport.sentences import ABOUT_THE_GAP
+from fairtrial._transport.result import ABOUT_THE_GAP, TransportResult
 from fairtrial._transport.solver.gap_test import GapTest
 from fairtrial._transport.solver.rate_contrasts import Floats, from_matrices
 from fairtrial.papers.transport._article_test import article_test

@@ -11,7 +11,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import MINIMUM_SIZE
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import Cost, method
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Metric
 from fairtrial._options import Option
 from fairtrial._transport import method as question
 from fairtrial._transport.result import TransportResult
