@@ -1,4 +1,4 @@
-"""Whole answers: what a report says first, of files in which an answer can be right in its numbers and wrong in words."""
+"""Whole answers: what a report says first, of files in which the numbers can be right and the words wrong."""
 
 from __future__ import annotations
 
@@ -98,13 +98,25 @@ def alike(chance: float) -> dict[tuple[str, str], float]:
 
 
 BOTH = {"decision": "hired", "groups": ["race", "sex"], "favourable": 1}
-BOTH_INIT = ("--decision", "hired", "--group", "race", "--group", "sex", "--favourable", "1", "--preset", "general")
+BOTH_INIT = (
+    "--decision",
+    "hired",
+    "--group",
+    "race",
+    "--group",
+    "sex",
+    "--favourable",
+    "1",
+    "--preset",
+    "general",
+)
 FEWER_WOMEN = {"law": 0.8, "trade": 0.2}
 SIMPSON = departments(
     {("women", "law"): 0.3, ("men", "law"): 0.2, ("women", "trade"): 0.8, ("men", "trade"): 0.7}, FEWER_WOMEN
 )
 NO_MORE = departments(
-    {("women", "law"): 0.25, ("men", "law"): 0.25, ("women", "trade"): 0.75, ("men", "trade"): 0.75}, FEWER_WOMEN
+    {("women", "law"): 0.25, ("men", "law"): 0.25, ("women", "trade"): 0.75, ("men", "trade"): 0.75},
+    FEWER_WOMEN,
 )
 HIDDEN = departments(
     {("women", "law"): 0.7, ("men", "law"): 0.85, ("women", "trade"): 0.2, ("men", "trade"): 0.35},
@@ -148,7 +160,13 @@ SCENARIOS = [
         world=risky,
         size=4000,
         seen=file_of("approved", score="risk_score"),
-        roles={"decision": "approved", "score": "risk_score", "groups": ["race"], "favourable": 1, "score_favours": "low"},
+        roles={
+            "decision": "approved",
+            "score": "risk_score",
+            "groups": ["race"],
+            "favourable": 1,
+            "score_favours": "low",
+        },
         init=("--decision", "approved", "--score", "risk_score", "--group", "race", "--favourable", "1"),
         asks=(Ask("measure", {"metric": ["selection_rate", "mean_score"], "by": "race"}),),
         must=(Expect("found", "mean_score", {"race": "Black"}, "above", effect="harmed"),),
@@ -156,7 +174,10 @@ SCENARIOS = [
             Expect("found", "selection_rate", {"race": "Black"}, "below", effect="harmed"),
             Expect("found", "mean_score", {"race": "Black"}, "above", effect="harmed"),
         ),
-        never=(Expect("found", who={"race": "Black"}, effect="favoured"), Expect("found", who={"race": "White"}, effect="harmed")),
+        never=(
+            Expect("found", who={"race": "Black"}, effect="favoured"),
+            Expect("found", who={"race": "White"}, effect="harmed"),
+        ),
         first=("Black people were approved, against",),
         short=True,
     ),
@@ -166,7 +187,12 @@ SCENARIOS = [
         world=selection({"women": 0.5, "men": 0.35}, SEX),
         size=2500,
         seen=file_of("rejected", yes=("yes", "no")),
-        roles={"decision": "rejected", "positive": {"decision": "yes"}, "groups": ["sex"], "favourable": "no"},
+        roles={
+            "decision": "rejected",
+            "positive": {"decision": "yes"},
+            "groups": ["sex"],
+            "favourable": "no",
+        },
         init=("--decision", "rejected", "--group", "sex"),
         asks=rates("sex"),
         must_in_report=(Expect("found", "selection_rate", {"sex": "women"}, "above", effect="harmed"),),
@@ -208,33 +234,45 @@ SCENARIOS = [
         roles=HIRED,
         init=HIRED_INIT,
         asks=rates("sex"),
-        must_in_report=(Expect("found", "selection_rate", {"sex": "women"}, "below", within=("department",)),),
-        first=("women were hired, against .* men", "Among people alike in department, the gap is 1"),
+        must_in_report=(
+            Expect("found", "selection_rate", {"sex": "women"}, "below", within=("department",)),
+        ),
+        first=("were hired, against", "Among people alike in department, the gap is 1"),
     ),
     Scenario(
         name="answers: two attributes of two groups, one gap",
         story="Sex matters and region does not: two comparisons, one finding.",
-        world=two_attributes({("Black", "women"): 0.3, ("White", "women"): 0.3, ("Black", "men"): 0.45, ("White", "men"): 0.45}),
+        world=two_attributes(
+            {("Black", "women"): 0.3, ("White", "women"): 0.3, ("Black", "men"): 0.45, ("White", "men"): 0.45}
+        ),
         size=3000,
         seen=file_of("hired"),
         roles=BOTH,
         init=BOTH_INIT,
         asks=(Ask("measure", {"metric": "selection_rate"}),),
         must_in_report=(WOMEN,),
-        rarely=(Expect("found", "selection_rate", {"race": "Black"}), Expect("found", "selection_rate", {"race": "White"})),
+        rarely=(
+            Expect("found", "selection_rate", {"race": "Black"}),
+            Expect("found", "selection_rate", {"race": "White"}),
+        ),
         first=("women .*were hired, against|women were hired",),
     ),
     Scenario(
         name="answers: groups written as columns of 0 and 1",
         story="Race is three columns of 0 and 1; Black applicants are hired less often.",
-        world=selection({"Black": 0.3, "White": 0.5, "Asian": 0.5}, {"Black": 0.3, "White": 0.5, "Asian": 0.2}, "race"),
+        world=selection(
+            {"Black": 0.3, "White": 0.5, "Asian": 0.5}, {"Black": 0.3, "White": 0.5, "Asian": 0.2}, "race"
+        ),
         size=3000,
         seen=one_hot,
         roles={"decision": "hired", "groups": ["race_black"], "favourable": 1},
         init=("--decision", "hired", "--group", "race", "--favourable", "1", "--preset", "general"),
         asks=(),
         must_in_report=(Expect("found", "selection_rate", {"race": "Black"}, "below"),),
-        groups={"black": {"race": "Black"}, "white": {"race": "White"}, "asian": {"race": "Asian"}},
+        groups={
+            f"{label.lower()}: race: {label.lower()}": {"race": label}
+            for label in ("Black", "White", "Asian")
+        },
     ),
     Scenario(
         name="answers: pay",
@@ -309,16 +347,31 @@ SCENARIOS = [
         size=6000,
         seen=file_of("search_conducted"),
         roles={"decision": "search_conducted", "groups": ["subject_race"], "favourable": 0},
-        init=("--decision", "search_conducted", "--group", "subject_race", "--favourable", "0", "--preset", "general"),
+        init=(
+            "--decision",
+            "search_conducted",
+            "--group",
+            "subject_race",
+            "--favourable",
+            "0",
+            "--preset",
+            "general",
+        ),
         words='people = "drivers"\n',
         asks=rates("subject_race"),
-        must_in_report=(Expect("found", "selection_rate", {"subject_race": "black"}, "above", effect="harmed"),),
+        must_in_report=(
+            Expect("found", "selection_rate", {"subject_race": "black"}, "above", effect="harmed"),
+        ),
         first=("of 100 black drivers were searched, against",),
     ),
     Scenario(
         name="answers: a tiny group beside large ones",
         story="Nine people prefer not to say; they are too few to judge, and nobody is sent to gather more.",
-        world=selection({"a": 0.5, "b": 0.5, "prefer not to say": 0.3}, {"a": 1, "b": 1, "prefer not to say": 0.004}, "ethnicity"),
+        world=selection(
+            {"a": 0.5, "b": 0.5, "prefer not to say": 0.3},
+            {"a": 1, "b": 1, "prefer not to say": 0.004},
+            "ethnicity",
+        ),
         size=2009,
         seen=exactly({"a": (500, 1000), "b": (498, 1000), "prefer not to say": (3, 9)}, "ethnicity"),
         roles={"decision": "hired", "groups": ["ethnicity"], "favourable": 1},
@@ -336,7 +389,7 @@ SCENARIOS = [
         seen=exactly({"women": (11, 24), "men": (13, 24)}),
         roles=HIRED,
         init=HIRED_INIT,
-        more=CERTIFY.format("sex") + 'minimum = 10\n',
+        more=CERTIFY.format("sex") + "minimum = 10\n",
         asks=rates("sex"),
         never=(Expect("found"), Expect("certified")),
         verdicts=("undetermined",),
@@ -370,7 +423,10 @@ SCENARIOS = [
         init=BOTH_INIT,
         more='\n[certify]\nmetric = "selection_rate"\ntolerance = "5 in 100"\n',
         asks=(),
-        must_in_report=(WOMEN, Expect("found", "selection_rate", {"race": "Black"}, "below", effect="harmed")),
+        must_in_report=(
+            WOMEN,
+            Expect("found", "selection_rate", {"race": "Black"}, "below", effect="harmed"),
+        ),
         never=(Expect("certified"),),
         verdicts=("violated",),
     ),
@@ -383,7 +439,9 @@ SCENARIOS = [
         roles=BOTH,
         init=BOTH_INIT,
         asks=(),
-        must_in_report=(Expect("found", "selection_rate", {"race": "Black", "sex": "women"}, "below", effect="harmed"),),
+        must_in_report=(
+            Expect("found", "selection_rate", {"race": "Black", "sex": "women"}, "below", effect="harmed"),
+        ),
         first=("Black women were hired, against",),
     ),
 ]

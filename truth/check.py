@@ -254,16 +254,25 @@ def _true_rates(scenario: Scenario, people: People, claim: Claim) -> tuple[float
         return rate, expected, int(inside.sum())
     who = _people_meant(scenario, claim.who)
     if claim.within:
-        return *_alike_rates(people, claim, who, _target_meant(scenario, claim.against)), int(people.members(who).sum())
+        return *_alike_rates(people, claim, who, _target_meant(scenario, claim.against)), int(
+            people.members(who).sum()
+        )
     rate, target = true_gap(people, claim.metric, who, _target_meant(scenario, claim.against))
     return rate, target, int(people.members(who).sum())
 
 
-def _alike_rates(people: People, claim: Claim, who: Mapping[str, str], against: object) -> tuple[float, float]:
+def _alike_rates(
+    people: People, claim: Claim, who: Mapping[str, str], against: object
+) -> tuple[float, float]:
     """The rates among people alike, each stratum counting as its people of both sides do together (Mantel–Haenszel)."""
     inside = people.members(who)
     others = people.members(against) if isinstance(against, Mapping) else ~inside
-    strata = np.array(["\n".join(map(str, row)) for row in zip(*(people.groups[name] for name in claim.within), strict=True)])
+    strata = np.array(
+        [
+            "\n".join(map(str, row))
+            for row in zip(*(people.groups[name] for name in claim.within), strict=True)
+        ]
+    )
     sums = np.zeros(3)
     for stratum in np.unique(strata):
         here = strata == stratum

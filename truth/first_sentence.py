@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from inside.trial import first_screen, words_of
 
 Values = NDArray[Any]
-NOT_READ = "cannot be read back"  # what stands before a sentence that is told in other ways than counts and means
+NOT_READ = (
+    "cannot be read back"  # what stands before a sentence that is told in other ways than counts and means
+)
 IN_COUNTS = re.compile(
     r"(?:Of (?P<among>.+?), )?(?P<first>[\d,]+) of (?P<base>[\d,]+) (?P<rest>.+), against "
     r"(?P<second>[\d,]+) of (?P=base) (?P<others>.+?)\.(?: |$)"
@@ -46,7 +48,9 @@ class File:
         found: dict[str, Values] = {}
         for size in (1, 2, 3):
             for chosen in combinations([name for name in names if name in self.columns], size):
-                for place in product(*([(name, one) for one in _labels(self.columns[name])] for name in chosen)):
+                for place in product(
+                    *([(name, one) for one in _labels(self.columns[name])] for name in chosen)
+                ):
                     inside = np.ones(self.rows, dtype=bool)
                     for name, label in place:
                         inside &= self.columns[name].astype(str) == label
@@ -71,9 +75,15 @@ class File:
     def done(self) -> Iterator[tuple[str, Values, Values]]:
         """Each thing that may have been done, or have happened: its words, of whom it is true, of whom it is known."""
         for role in ("decision", "outcome"):
-            if role not in self.data and (role != "decision" or "threshold" not in self.content["data"]["roles"]):
+            if role not in self.data and (
+                role != "decision" or "threshold" not in self.content["data"]["roles"]
+            ):
                 continue
-            if role == "decision" and self.content["data"]["roles"].get("decision") and _is_amount(self.columns[self.data[role]]):
+            if (
+                role == "decision"
+                and self.content["data"]["roles"].get("decision")
+                and _is_amount(self.columns[self.data[role]])
+            ):
                 continue
             true, known = self.yes(role)
             for label in (1, 0):
@@ -113,7 +123,9 @@ def _counts(file: File, told: re.Match[str]) -> Iterator[str]:
         return
     who, true, known = found[0]
     inside = crowds[who]
-    others = {"others": ~inside, "people overall": np.ones(file.rows, dtype=bool)}.get(told["others"], crowds.get(told["others"]))
+    others = {"others": ~inside, "people overall": np.ones(file.rows, dtype=bool)}.get(
+        told["others"], crowds.get(told["others"])
+    )
     if others is None:
         yield f"{NOT_READ}: who is meant by {told['others']!r}"
         return

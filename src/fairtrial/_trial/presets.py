@@ -1,7 +1,7 @@
 """Presets: the questions a field usually asks, so that a short spec is a whole audit.
 
 A section written in the file takes the place of the preset's sections of the same method (of the same table, where it
-is one of the field's tables); the others stay. One that adjusts with `within` asks something else and stands beside them.
+is one of the field's tables); the others stay. One that adjusts with `within` asks something else and stands beside.
 """
 
 from __future__ import annotations

@@ -389,7 +389,10 @@ def _parts(found: Guess) -> Iterator[tuple[str, str]]:
     if found.decision is not None or found.threshold is not None:
         unknown = "not known whether 1 or 0 is good for a person: no finding says who is harmed"
         good = f"{found.favourable}: the decision that is good for a person"
-        amounts = {"high": "high: more of it is good for a person", "low": "low: less of it is good for a person"}
+        amounts = {
+            "high": "high: more of it is good for a person",
+            "low": "low: less of it is good for a person",
+        }
         good = amounts.get(str(found.favourable), good)
         yield "--favourable", unknown if found.favourable is None else good
     yield "--preset", f"{found.preset}: {PRESET_WORDS[found.preset]}"

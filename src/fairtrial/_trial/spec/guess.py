@@ -146,6 +146,8 @@ def make_answerable(found: Guess) -> None:
 
 def fitting_preset(found: Guess) -> str:
     """The guessed field where its questions can be asked; that of health asks about an outcome that is a need."""
+    if found.amount:
+        return "general"  # the only one that asks about numbers
     needless = found.preset == "healthcare" and words.role_rank(str(found.outcome), "need") is None
     return "general" if needless or found.preset not in answerable_presets(found) else found.preset
 
@@ -231,7 +233,9 @@ def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
     found.features = [
         profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
-    named = [p for p in profiles if p.name in found.features and words.role_rank(p.name, "factor") is not None]
+    named = [
+        p for p in profiles if p.name in found.features and words.role_rank(p.name, "factor") is not None
+    ]
     found.alike = [profile.name for profile in named if _is_alike(profile)][:1]
 
 

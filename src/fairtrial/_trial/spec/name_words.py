@@ -199,7 +199,7 @@ def good_for_a_person(name: str, label: str = "") -> int | None:
 
 
 def good_amount(name: str) -> str | None:
-    """Whether a high amount is good for a person, as pay is, or a low one, as a price is; None where no word says it."""
+    """Whether a high amount is good for a person, as pay is, or a low one, as a price is; None where no word says."""
     if role_rank(name, "pay") is not None:
         return "high"
     return None if rank(name, words_for("tone", "less")) is None else "low"
