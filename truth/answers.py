@@ -179,7 +179,6 @@ SCENARIOS = [
             Expect("found", who={"race": "White"}, effect="harmed"),
         ),
         first=("Black people were approved, against",),
-        short=True,
     ),
     Scenario(
         name="answers: rejections, the decision turned round",
@@ -285,7 +284,6 @@ SCENARIOS = [
         asks=rates("sex", "mean_decision"),
         must_in_report=(Expect("found", "mean_decision", {"sex": "women"}, "below", effect="harmed"),),
         first=(r"The mean salary for women is [\d,]+, against [\d,]+ for men: 0\.[89]\d of theirs",),
-        short=True,
     ),
     Scenario(
         name="answers: pay that is explained by the job",
@@ -325,7 +323,6 @@ SCENARIOS = [
         asks=rates("SEX"),
         must_in_report=(Expect("found", "selection_rate", {"SEX": "2"}, "above", effect="harmed"),),
         first=("of 100 women were refused, against .* of 100 men",),
-        short=True,
     ),
     Scenario(
         name="answers: denials of mortgages",

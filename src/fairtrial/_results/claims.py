@@ -64,11 +64,9 @@ class Claim:
     within: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        alike = {"within": list(self.within)} if self.within else {}
+        """Plain values, for JSON; what a result is adjusted for stands in its details."""
         return {
             **{name: value for name, value in asdict(self).items() if name != "within"},
-            **alike,
             "tolerance": None
             if self.tolerance is None
             else [end if math.isfinite(end) else None for end in self.tolerance],
