@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def priced(generator: Generator, size: int) -> People:
     return People({"race": race}, price)
 
 
-def amounts(name: str, *columns: str) -> object:
+def amounts(name: str, *columns: str) -> Callable[[People, Generator], File]:
     """The file of a decision that is a number."""
 
     def seen(people: People, generator: Generator) -> File:

@@ -123,7 +123,8 @@ CASES = {
     ),
     "a score that falls with approval": Case(
         scores(), ("--decision", "approved", "--score", "risk_score"), first="Black people were approved, against",
-        says=("Harmed",), never=("White (favoured)", "Harmed: White people"), harmed=("race: Black",), verdict="violated",
+        says=("Harmed",), never=("White (favoured)", "Harmed: White people"), harmed=("race: Black",),
+        verdict="violated",
     ),
     "denials": Case(
         rows({("yes",): (95, 339), ("no",): (190, 2041)}, ("afam", "deny"), ("yes", "no")),
@@ -143,7 +144,7 @@ CASES = {
     ),
     "Berkeley": Case(
         rows(BERKELEY, ("Gender", "Dept", "Admit"), ("Admitted", "Rejected")), verdict="violated",
-        first="30 of 100 women were admitted, against 45 of 100 men. Among people alike in Dept, no difference is shown",
+        first="30 of 100 women were admitted, against 45 of 100 men. Among people alike in Dept, no difference is",
         says=("Not shown among people alike in Dept.",), harmed=("Gender: Female",),
     ),
     "pay": Case(

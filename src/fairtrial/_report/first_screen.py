@@ -23,7 +23,7 @@ from fairtrial._report.one_gap import compared_with
 from fairtrial._results.text import counted, in_a_sentence
 from fairtrial._trial.family import NAME_THE_DECISION, difference_alone, only_describes, shows
 from fairtrial._trial.in_people import line_sentence, words_of
-from fairtrial._trial.ledger import LedgerLine, alike_line, as_it_is, clearest_first, headline_line, ledger_of
+from fairtrial._trial.ledger import LedgerLine, alike_line, clearest_first, headline_line, ledger_of
 from fairtrial._trial.two_facts import (
     gap_words,
     interval_words,
@@ -73,9 +73,11 @@ def describes_only(content: Content, results: Results) -> bool:
 
 def headline(content: Content, told: Lines) -> str:
     """The clearest comparison in people; the largest gap seen where none is shown."""
-    line = as_it_is(headline_line(told), told)
+    line = _as_it_is(headline_line(told), told)
     if line is None:
-        small = next((one for one in ledger_of(content) if one.few and None not in (one.rate, one.target_rate)), None)
+        small = next(
+            (one for one in ledger_of(content) if one.few and None not in (one.rate, one.target_rate)), None
+        )
         if small is not None:
             return f"{line_sentence(small, words_of(content))} These are too few people to compare."
         return "Nobody could be compared." if content["sections"] else ""
@@ -84,6 +86,11 @@ def headline(content: Content, told: Lines) -> str:
     if line.shown or beside:
         return f"{told_first} {beside}".strip()
     return f"{told_first} That may be chance."
+
+
+def _as_it_is(line: LedgerLine | None, lines: Lines) -> LedgerLine | None:
+    """The gap as it is of one among people alike, where it was asked as well: it is told before."""
+    return next((one for one in lines if alike_line(one, [line]) is line), line) if line is not None else None
 
 
 def alike_words(line: LedgerLine, told: Lines) -> str:

@@ -394,10 +394,5 @@ def alike_line(line: LedgerLine, lines: Sequence[LedgerLine]) -> LedgerLine | No
     return None if line.within else next((one for one in same if {one.who, one.against} == sides), None)
 
 
-def as_it_is(line: LedgerLine | None, lines: Sequence[LedgerLine]) -> LedgerLine | None:
-    """The gap as it is of one among people alike, where it was asked as well: it is told before."""
-    return next((one for one in lines if alike_line(one, [line]) is line), line) if line is not None else None
-
-
 def _size(line: LedgerLine) -> float:
     return abs(line.difference or 0.0)
