@@ -12,9 +12,9 @@ from fairtrial._audit.direction import associate as associate
 from fairtrial._audit.direction import harmed_side as harmed_side
 from fairtrial._audit.direction import read_score_favours as read_score_favours
 from fairtrial._audit.expressions import EXPRESSIONS as EXPRESSIONS
+from fairtrial._audit.frames import Counted as Counted
 from fairtrial._audit.groups import check_target as check_target
 from fairtrial._audit.groups import find_groups as find_groups
 from fairtrial._audit.query import Query as Query
 from fairtrial._audit.roles import ROLE_NAMES as ROLE_NAMES
 from fairtrial._audit.schema import UnknownOutcomes as UnknownOutcomes
-from fairtrial._audit.source import Counted as Counted

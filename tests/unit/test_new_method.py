@@ -31,6 +31,8 @@ from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import method
 from fairtrial._options import Option
+from fairtrial._results.charts import Picture
+from fairtrial._results.charts.theme import finish, inline
 from fairtrial._results.column import Column, Primary, State, StateKind, Verdict
 from fairtrial._results.result import Result
 
@@ -57,6 +59,14 @@ class HeadcountResult(Result):
             Primary("headcount", row["group"], 0.001, row["share"], 0.0, 0.5, "points", "all", row["heads"])
             for row in self.estimates
         ]
+
+    def pictures(self) -> list[Picture]:
+        import altair as alt
+
+        heads = [row for row in self.estimates if isinstance(row["heads"], int)]
+        bars = alt.Chart(inline(heads)).mark_bar().encode(x="heads:Q", y="group:N")
+        words = "One bar per group, as long as it has people."
+        return [Picture("heads", "People of each group", words, finish(bars, 300))]
 
 
 @method(
@@ -137,6 +147,9 @@ def test_the_command(headcount: ModuleType, people: Path, typed: Any) -> None:
     code, out, err = typed("headcount", *roles, "--fewest", "5", "--json", "-")
     assert (code, err) == (0, "")
     assert [row["heads"] for row in json.loads(out)["estimates"]] == [40, 30, 4]
+    chart = people.parent / "heads.svg"
+    assert typed("headcount", *roles, "--fewest", "5", "--chart", str(chart))[0] == 0
+    assert "heads" in chart.read_text(encoding="utf-8")
     for options, text in {
         ("--fewest", "0"): "--fewest must be a whole number of at least 1, got 0",
         (
@@ -182,6 +195,8 @@ def test_report_masking_and_levels(headcount: ModuleType, people: Path, tmp_path
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "How many people are in each group?" in page
     assert "80% interval" in page
+    assert "People of each group" in page
+    assert "One bar per group, as long as it has people." in page
     assert "95%" not in page.split('<section id="glossary"')[0]
     content = load_results(tmp_path / "out")
     result = content["sections"][0]["result"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from html import escape
 from typing import Any, Self
 
 from fairtrial._audit import arguments as a
@@ -252,11 +251,7 @@ class Audit(Columns):
 
     def _repr_html_(self) -> str:
         """The roles as a table, for a notebook; nothing is read from the data, and names are escaped."""
-        rows = "".join(
-            f"<tr><th scope='row'>{escape(name)}</th><td>{escape(text)}</td></tr>"
-            for name, text in self.roles.shown()
-        )
-        return f"<table><caption>Audit</caption><tbody>{rows}</tbody></table>"
+        return self.roles.html()
 
     @property
     def outcome_is_real(self) -> bool:
@@ -281,12 +276,7 @@ class Audit(Columns):
 
         Empty where no row with a missing outcome is left out.
         """
-        answered = self.outcome is not None and self.has("decision") and not self.decision_is_real
-        if not (answered and self.roles.keeps_unlabelled):
-            return ()
-        key = ("labelled", *self.decision_key, self.outcome, repr(self.positive.get("outcome")))
-        found: tuple[tuple[int, int], ...] = self.source.once(key, lambda: count_labelled(self))
-        return found
+        return count_labelled(self)
 
     def check(self) -> None:
         """Look for all faults of groups, roles and features in the data now; an InputError names every one."""
@@ -360,15 +350,11 @@ class Audit(Columns):
         with NaN for it, where they are `unknown`; `complete` rows lack nothing that the audit names. `weights` asks for
         sums of weights, where rows have weights and are people of their own. `who` is whom a fault names.
         """
-
-        def count() -> Cells:
-            return count_cells(
-                self, by, metrics, roles, unknown=unknown, complete=complete, weights=weights, who=who
-            )
-
+        asked = {"unknown": unknown, "complete": complete, "weights": weights}
+        count = partial(count_cells, self, by, metrics, roles, who=who, **asked)
         if self.kept is None:
             return count()
-        key = (tuple(by), tuple(roles), unknown, complete, weights, *map(id, metrics))
+        key = (tuple(by), tuple(roles), *asked.values(), *map(id, metrics))
         if key not in self.kept:
             self.kept[key] = (tuple(metrics), count())  # held with their cells, metrics keep their ids
         _, cells = self.kept[key]

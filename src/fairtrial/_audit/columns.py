@@ -276,9 +276,8 @@ class Columns:
 
     def _favourable_label(self, label: str) -> int:
         """A label that is not the positive one is decision 0, if it occurs."""
-        labels: list[str] = []
-        if self.decision is not None and "decision" in self.positive:
-            labels = self.decision_labels()
+        named = self.decision is not None and "decision" in self.positive
+        labels = self.decision_labels() if named else []
         if label not in labels:
             listed = f" or one of its labels {', '.join(map(repr, labels))}" if labels else ""
             required = f"must be a decision that is good for a person: 1 or 0{listed}"
@@ -334,16 +333,13 @@ class Columns:
         cut: Any = self.bins.get(name, self.bins.get("score", default) if name == self.score else default)
         if not isinstance(cut, int | np.integer):
             return [float(edge) for edge in cut]
-        found: list[float] = self.source.once(
-            ("edges", name, int(cut)), lambda: self._quantiles(name, int(cut))
-        )
+        found: list[float] = self.source.once(("edges", name, cut), lambda: self._quantiles(name, int(cut)))
         return found
 
     def _quantiles(self, name: str, parts: int) -> list[float]:
         number = clean_number(name, self.kind(name)).alias("x")
-        quantiles = [
-            nw.col("x").quantile(i / parts, interpolation="linear").alias(f"q{i}") for i in range(1, parts)
-        ]
+        ask = nw.col("x").quantile
+        quantiles = [ask(i / parts, interpolation="linear").alias(f"q{i}") for i in range(1, parts)]
         numbers = self.lazy([name], each=True).select(number).filter(~nw.col("x").is_null())
         answer = collect(numbers.select(*quantiles))
         found = [column[0].as_py() for column in answer.values()]
@@ -386,20 +382,16 @@ class Columns:
         raw = collect(frame)["x"].to_pylist()
         present = sorted(str(value) for value in raw if not is_missing(value))
         strange = [value for value in present if not is_number(value)]
-        required = "must hold numbers"
+        argument = "metric" if use == "value" else use
+        required, subject = "must hold numbers", f"{column!r} ({use})"
         told = self.source.stays_text(column)
         if told:
             cure = "correct them, or leave those cells empty and say what to do with missing values"
-            subject = f"{column!r} ({use})"
-            return Fault(
-                "metric" if use == "value" else use, f"{required}; {told}", subject=subject, cure=cure
-            )
-        if (
-            not strange and present
-        ):  # a column of numbers is text where one of them has too many digits for a float
+            return Fault(argument, f"{required}; {told}", subject=subject, cure=cure)
+        if not strange and present:  # numbers are text where one of them has too many digits for a float
             strange, required = [max(present, key=len)], "must hold numbers of at most 15 digits"
         required += f", got {', '.join(map(repr, strange[:3])) or 'no values'}"
-        return Fault("metric" if use == "value" else use, required, subject=f"{column!r} ({use})")
+        return Fault(argument, required, subject=subject)
 
     def check_column(self, who: str, argument: str, name: object) -> None:
         """Refuse a name that is no column of the data, as a fault of the argument that holds it."""

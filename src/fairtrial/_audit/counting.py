@@ -119,6 +119,15 @@ def _needed(columns: Columns, metric: Metric) -> tuple[str, ...]:
 
 def count_labelled(columns: Columns) -> tuple[tuple[int, int], ...]:
     """How many outcomes are known, and how many people there are, among decisions of 0 and of 1."""
+    answered = columns.outcome is not None and columns.has("decision") and not decision_is_real(columns)
+    if not (answered and columns.roles.keeps_unlabelled):
+        return ()
+    key = ("labelled", *columns.decision_key, columns.outcome, repr(columns.positive.get("outcome")))
+    found: tuple[tuple[int, int], ...] = columns.source.once(key, lambda: _count_labelled(columns))
+    return found
+
+
+def _count_labelled(columns: Columns) -> tuple[tuple[int, int], ...]:
     cells = count_cells(columns, (), roles=("decision", "outcome"), unknown=True)
     known = ~np.isnan(cells.roles["outcome"])
     sides = [cells.roles["decision"] == value for value in (0.0, 1.0)]

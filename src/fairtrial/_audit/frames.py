@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import narwhals as nw
@@ -44,6 +46,24 @@ def as_table(data: object) -> object:
             WHO, Fault("data", f"must have one value per row in each column, got lengths {shown}")
         )
     return pa.table({name: _array(name, column) for name, column in columns.items() if is_name(name)})
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A table, and its column that says how many rows each line stands for.
+
+    Only what counts rows can be asked of it: rates of decisions and outcomes, not means of real values.
+    """
+
+    table: Any
+    column: str
+
+
+def is_files(data: object) -> bool:
+    """Whether data are a path, several paths or an open file."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
+    return isinstance(data, str | os.PathLike) or (hasattr(data, "read") and not hasattr(data, "columns"))
 
 
 def streamed(data: Any) -> object:

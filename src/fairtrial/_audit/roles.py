@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 from fairtrial._audit.schema import (
@@ -166,6 +167,14 @@ class Roles:
         if (name == "decision" and self.decision is None) or name == "score_bin":
             return [str(self.score)]
         return [str(getattr(self, name))]
+
+    def html(self) -> str:
+        """What is shown, as a table."""
+        rows = "".join(
+            f"<tr><th scope='row'>{escape(name)}</th><td>{escape(text)}</td></tr>"
+            for name, text in self.shown()
+        )
+        return f"<table><caption>Audit</caption><tbody>{rows}</tbody></table>"
 
     def shown(self) -> list[tuple[str, str]]:
         """The parts that are played, with their columns, as they were declared."""

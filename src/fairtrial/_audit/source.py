@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import narwhals as nw
@@ -23,10 +21,12 @@ from fairtrial._audit.engine import (
     text_fingerprint,
 )
 from fairtrial._audit.frames import (
+    Counted,
     Frame,
     arrow_column,
     as_table,
     frame_kind,
+    is_files,
     is_name,
     named_intervals,
     streamed,
@@ -43,24 +43,6 @@ BATCH = 1 << 18  # rows that are looked at together
 COUNT = "\x1frows"
 MOST_LINES = 200_000
 TRIED = 100_000  # rows that tell whether there are many alike
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A table, and its column that says how many rows each line stands for.
-
-    Only what counts rows can be asked of it: rates of decisions and outcomes, not means of real values.
-    """
-
-    table: Any
-    column: str
-
-
-def is_files(data: object) -> bool:
-    """Whether data are a path, several paths or an open file."""
-    if isinstance(data, list | tuple):
-        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
-    return isinstance(data, str | os.PathLike) or (hasattr(data, "read") and not hasattr(data, "columns"))
 
 
 class Source:

@@ -357,16 +357,12 @@ class MatchedScan:
 
     def _searched(self) -> str:
         plan = self.plan
+        count = f"{plan.subgroups:,.0f}" if plan.subgroups < 1e9 else f"{plan.subgroups:.2g}"
         if plan.depth is None:
-            count = f"{plan.subgroups:,.0f}" if plan.subgroups < 1e9 else f"{plan.subgroups:.2g}"
             over = "the one subgroup there is" if plan.subgroups == 1 else f"all {count} subgroups"
             return f"Search: exact, a proof over {over}."
-        count = f"{plan.subgroups:,.0f}" if plan.subgroups < 1e9 else f"{plan.subgroups:.2g}"
-        most, pairs, left = (
-            f"at most two of the {len(plan.attributes)} features",
-            len(plan.parts),
-            plan.in_turn,
-        )
+        most, pairs = f"at most two of the {len(plan.attributes)} features", len(plan.parts)
+        left = plan.in_turn
         text = f"Search: all {count} subgroups that restrict {most}, in the data and in every draw"
         if left:
             text = (

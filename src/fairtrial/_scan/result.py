@@ -255,7 +255,6 @@ class ScanEachResult(ScanResult):
 
 
 def _close_ups(result: Result) -> list[CloseUp]:
-
     return [close_up(result, row) for row in result.estimates if scalar(row.get("rate")) is not None]
 
 
@@ -316,9 +315,7 @@ def close_up(result: Result, row: Mapping[str, Any]) -> CloseUp:
         title=f"{row['protected']}: {who}",
         marks=tuple(_marks(result, row)),
         numbers=tuple(_numbers(result, row)),
-        found=tuple(
-            text for text in (_restricted(subgroup), _searched(result, row), _luck(result, row)) if text
-        ),
+        found=(_restricted(subgroup), _searched(result, row), _luck(result, row)),
     )
 
 
@@ -359,7 +356,7 @@ def _rate(row: Mapping[str, Any], name: str, people: str, level: str) -> str:
         return _shown(row, name, "rate")
     text = format_value(rate, "rate")
     if n is not None:
-        text += f" of {counted(int(n), 'person', 'people')}"
+        text += f" of {_people(int(n))}"
     limits = scalar(row.get(f"{name}_low")), scalar(row.get(f"{name}_high"))
     return text if None in limits else f"{text} ({level}: {interval_text(*limits, 'rate')}%)"
 
@@ -369,10 +366,8 @@ def _shown(row: Mapping[str, Any], name: str, kind: Any) -> str:
     if name not in row:
         return ""
     why = reason(row[name])
-    if (
-        why and kind == "points" and row[name].get("masked")
-    ):  # a difference is nobody's number: the count behind it is
-        return "masked, since few people could be worked out from it"
+    if why and kind == "points" and row[name].get("masked"):
+        return "masked, since few people could be worked out from it"  # a difference is nobody's number
     return why or format_value(scalar(row[name]), kind)
 
 

@@ -15,7 +15,8 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.source import Counted, Source, count_alike
+from fairtrial._audit.frames import Counted
+from fairtrial._audit.source import Source, count_alike
 from fairtrial._compare.method import certify, measure
 from fairtrial._errors import FairtrialWarning
 from fairtrial._metrics.table import METRICS
