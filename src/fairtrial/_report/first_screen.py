@@ -158,8 +158,9 @@ def tolerance_answer(told: Lines, content: Content) -> str:
         )
         return "Not known: nobody could be compared." if stated else "You set no tolerance."
     first = headline_line(told)
-    if asked == [first] or (first in asked and first is not None and first.shown):
-        line = first if first is not None else asked[0]
+    alone = len(asked) == 1 and (asked == [first] or not asked[0].within)
+    if alone or (first in asked and first is not None and first.shown):
+        line = asked[0] if alone or first is None else first
         return f"{tolerance_words(line)}{_alone(content, [line])}"
     bands = " or ".join(
         dict.fromkeys(tolerance_text(one, line) for line in asked for one in line.certificates)
