@@ -69,7 +69,7 @@ def compose(guess: Guess, source: str, title: str, reading: Mapping[str, str] | 
         "jobs = 1",
         "alpha = 0.05                 # chance of even one false finding in the whole trial",
         "",
-        *_alike(guess),
+        *_explained(guess),
         *_further(guess),
     ]
     return "\n".join(lines) + "\n"
@@ -87,6 +87,10 @@ def _roles(guess: Guess) -> list[str]:
     for role, words in _COUNTS.items():
         if getattr(guess, role) is not None:
             lines.append(_line(role, getattr(guess, role), words))
+    if guess.unit is not None:
+        lines.append(_line("unit", guess.unit, "rows with the same value are about one person"))
+    if guess.merge:
+        lines.append(_line("merge", guess.merge, "spellings that count as one group"))
     if guess.threshold is not None:
         lines.append(_line("threshold", guess.threshold, guess.remarks["threshold"]))
     if guess.positive:
@@ -163,9 +167,9 @@ def _line(key: str, value: Any, remark: str) -> str:
     return f"{key} = {value_text(value)}".ljust(28) + f" # {remark}"
 
 
-def _alike(guess: Guess) -> list[str]:
+def _explained(guess: Guess) -> list[str]:
     """The gap among people alike in what may explain it, beside the gap as it is."""
-    if not guess.alike or (guess.decision is None and guess.threshold is None):
+    if not guess.within or (guess.decision is None and guess.threshold is None):
         return []
     metric = "mean_decision" if guess.amount else _METRICS[guess.preset]
     return [
@@ -173,7 +177,7 @@ def _alike(guess: Guess) -> list[str]:
         "# CHECK: name what may rightly explain a difference, or delete this section.",
         "[measure]",
         _line("metric", [metric], "the same rate, of people alike"),
-        _line("within", guess.alike, "a guess: what people must be alike in"),
+        _line("within", guess.within, "what people must be alike in"),
         "",
     ]
 

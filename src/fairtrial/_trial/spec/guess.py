@@ -42,7 +42,9 @@ class Guess:
     define: dict[str, dict[str, int]] = field(default_factory=dict)
     bins: dict[str, int] = field(default_factory=dict)
     features: list[str] = field(default_factory=list)
-    alike: list[str] = field(default_factory=list)  # what may explain a gap
+    merge: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # labels that mean the same
+    unit: str | None = None  # who is repeated
+    within: list[str] = field(default_factory=list)  # what may explain a difference
     unasked: str | None = None  # a score that the decision makes needless
     positive: dict[str, str | list[str]] = field(default_factory=dict)
     missing: str = "error"
@@ -200,9 +202,23 @@ def settle(found: Guess, profiles: Sequence[Profile]) -> None:
     _settle(found, profiles)
 
 
+def settle_parts(found: Guess, by_name: Mapping[str, Profile]) -> None:
+    """What follows from another decision, outcome or score: a cut-off, labels, what is good."""
+    found.positive, found.threshold = {}, None
+    _settle_roles(found, by_name)
+    settle_favourable(found)
+
+
 def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
     """What follows from the parts: a decision from the score, labels, missing values, features."""
     by_name = {profile.name: profile for profile in profiles}
+    _settle_roles(found, by_name)
+    find_missing(found, by_name)
+    settle_favourable(found)
+    find_features(found, profiles)
+
+
+def _settle_roles(found: Guess, by_name: Mapping[str, Profile]) -> None:
     _settle_decision(found, by_name)
     found.amount = found.total is None and found.decision is not None and is_amount(by_name[found.decision])
     for role in ("decision", "outcome"):
@@ -212,9 +228,6 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
         if label is not None:
             found.positive[role] = label
             found.remarks["positive"] = "the labels that count as 1: check them"
-    find_missing(found, by_name)
-    settle_favourable(found)
-    find_features(found, profiles)
 
 
 def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
@@ -233,14 +246,15 @@ def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
     found.features = [
         profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
-    named = [
-        p for p in profiles if p.name in found.features and words.role_rank(p.name, "factor") is not None
-    ]
-    found.alike = [profile.name for profile in named if _is_alike(profile)][:1]
 
 
-def _is_alike(profile: Profile) -> bool:
-    """Whether people can be compared with others of the same label: few labels, each of many rows."""
+def explaining(found: Guess, profiles: Sequence[Profile]) -> list[str]:
+    """The first feature that may explain a gap: few labels, each of many rows."""
+    able = [p.name for p in profiles if p.name in found.features and _makes_alike(p)]
+    return [name for name in able if words.role_rank(name, "factor") is not None][:1]
+
+
+def _makes_alike(profile: Profile) -> bool:
     few = profile.category and len(profile.labels) <= MOST_ALIKE
     return few and profile.rows >= PEOPLE_ALIKE * len(profile.labels)
 
