@@ -17,6 +17,13 @@ A_GROUP = Words("a group like {}", Example({"race": "A"}))
 COMPARED = Words("a column, a group like {}, or a list of these", Example({"race": "A"}))
 TARGETS = Words("a number, 'overall', 'rest' or a group like {}", Example({"race": "A"}))
 
+FOUR_FIFTHS = (0.8, 1.25)
+
+
+def within_four_fifths(low: float | None, high: float | None) -> bool:
+    """Whether the interval of a ratio lies between four fifths and its inverse."""
+    return low is not None and high is not None and bool(low >= FOUR_FIFTHS[0] and high <= FOUR_FIFTHS[1])
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
