@@ -26,6 +26,7 @@ from fairtrial._report.tables import chart_lines as chart_lines
 from fairtrial._report.tables import csv_text as csv_text
 from fairtrial._report.tables import safe_cell as safe_cell
 from fairtrial._report.tables import write_parquet as write_parquet
+from fairtrial._trial import two_facts as two_facts
 from fairtrial._trial.difference import difference as difference
 from fairtrial._trial.family import FamilyEntry as FamilyEntry
 from fairtrial._trial.family import conclude as conclude
@@ -34,7 +35,8 @@ from fairtrial._trial.family import corrected_claims as corrected_claims
 from fairtrial._trial.family import holm_once as holm_once
 from fairtrial._trial.family import trial_tone as trial_tone
 from fairtrial._trial.in_people import in_people as in_people
-from fairtrial._trial.in_people import plain_metric as plain_metric
+from fairtrial._trial.in_people import line_sentence as line_sentence
+from fairtrial._trial.in_people import words_of as words_of
 from fairtrial._trial.keeping import FOLDER as FOLDER
 from fairtrial._trial.keeping import MADE_FROM as MADE_FROM
 from fairtrial._trial.keeping import Keeper as Keeper
@@ -43,6 +45,7 @@ from fairtrial._trial.ledger import LedgerLine as LedgerLine
 from fairtrial._trial.ledger import ledger_of as ledger_of
 from fairtrial._trial.ledger import make_ledger as make_ledger
 from fairtrial._trial.ledger import rebuilt as rebuilt
+from fairtrial._trial.naming import Naming as Naming
 from fairtrial._trial.presets import complete as complete
 from fairtrial._trial.publishing.scrubbing import scrub as scrub
 from fairtrial._trial.publishing.scrubbing import three_digits as three_digits
@@ -81,7 +84,7 @@ from fairtrial._trial.spec.tables import admits_metrics as admits_metrics
 from fairtrial._trial.spec.tables import data_keys as data_keys
 from fairtrial._trial.spec.tables import role_keys as role_keys
 from fairtrial._trial.spec.tables import run_keys as run_keys
-from fairtrial._trial.words import FileWords as FileWords
+from fairtrial._trial.spec.words import FileWords as FileWords
 from fairtrial._web.specs import form_schema as form_schema
 from fairtrial._web.specs import property_schema as property_schema
 

@@ -10,7 +10,8 @@ BAD = re.compile(
         (
             r"-0(?:\.0+)?(?![.\d-])",  # minus zero
             r"\d[eE]\+\d",  # a power of ten where digits can be written out
-            r"\b(?:nan|NaN|inf)\b|\bNone\b(?! of)|\b(?:True|False)\b(?! (?:positive|negative|omission|discovery) rate)",
+            r"\b(?:nan|NaN|inf)\b|\bNone\b(?! (?:of|is shown))",
+            r"\b(?:True|False)\b(?! (?:positive|negative|omission|discovery) rate)",
             r"(?<![\d.,])1 (?:(?:protected|compared|fixed) )?(?:rows|people|tests|groups|draws|splits|periods|members|"
             r"classes|scans|candidates|questions|findings|certifications|coalitions|features|units|points|rules|others)\b",
             r"\b(?:all|any of) 1 ",

@@ -32,7 +32,7 @@ DIFFERENCE, TOLERANCE, WHOM, LEFT, CHECKED, NEXT = (
 # and 41 of 68 by counting, Adult 10.9% and 30.4% by counting.
 SIX: dict[str, dict[str, tuple[str, ...]]] = {
     "compas": {
-        "headline": ("45 of 100 in race: African-American", "22 of 100 of everyone else", "score of 5 or more"),
+        "headline": ("45 of 100 African-American people", "22 of 100 others", "score of 5 or more"),
         DIFFERENCE: ("Yes, in 7 of 22 comparisons", "22.8 points (19.9 to 25.7)"),
         TOLERANCE: ("No: race: African-American is beyond 5 points.",),
         WHOM: ("Harmed: race: African-American",),
@@ -41,7 +41,7 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
         NEXT: ("for people to judge",),
     },
     "ricci": {
-        "headline": ("26 of 100 in race: H", "60 of 100 in race: W", "passed = 1"),
+        "headline": ("26 of 100 people with race = H passed", "60 of 100 people with race = W"),
         DIFFERENCE: ("34.2 points (10.6 to 53.4)",),
         TOLERANCE: ("beyond the tolerance of a ratio of 0.8 to 1.25",),
         WHOM: ("Harmed: race: H",),
@@ -49,17 +49,17 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
         NEXT: ("for people to judge",),
     },
     "adult": {
-        "headline": ("11 of 100 in sex: Female", "30 of 100 in sex: Male", "income = >50K",
+        "headline": ("11 of 100 women", "30 of 100 men", "income >50K",
                      "Among people alike in occupation, the gap is 21.2 points (20.3 to 22.0)"),
         DIFFERENCE: ("19.5 points (18.8 to 20.1)",),
-        TOLERANCE: ("No: sex: Female is beyond 5 points",),
+        TOLERANCE: ("No: sex: Female is beyond 5 points among people alike in occupation.",),
         WHOM: ("Harmed: sex: Female",),
         LEFT: ("2,809 of 48,842 rows", "2,809 without 'occupation' (in “Certification” alone)"),
         CHECKED: ("by sex and race", "48,842 rows", "sex: Male alike in occupation"),
         NEXT: ("fairtrial explain",),
     },
     "loans": {
-        "headline": ("24 of 100 in ethnicity: minority", "65 of 100 in ethnicity: majority", "approved = yes",
+        "headline": ("24 of 100 minority people", "65 of 100 majority people", "were approved",
                      "Among people alike in income and debt_ratio, the gap is 38 points"),
         DIFFERENCE: ("41.4 points (38.9 to 43.8)",),
         TOLERANCE: ("beyond your tolerance of 5 points",),
@@ -68,7 +68,7 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
         NEXT: ("fairtrial explain", "for people to judge"),
     },
     "thousand": {
-        "headline": ("20 of 100 in branch: b015", "59 of 100 of everyone else"),
+        "headline": ("20 of 100 people with branch = b015", "59 of 100 others"),
         DIFFERENCE: ("of 1,000 comparisons", "39 points (27.2 to 47.7)"),
         TOLERANCE: ("You stated none",),
         WHOM: ("Harmed: branch: b015", "more"),
@@ -76,7 +76,7 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
         NEXT: ("for people to judge",),
     },
     "nothing": {
-        "headline": ("of 100 in", "That may be chance."),
+        "headline": ("of 100 ", "That may be chance."),
         DIFFERENCE: ("None is shown in 10 comparisons", "with 80% probability", "−2.5 to 22.7 points"),
         TOLERANCE: ("Not settled",),
         CHECKED: ("by sex and region", "400 rows"),
@@ -144,9 +144,7 @@ def test_without_a_decision_people_are_described() -> None:
     """The Titanic by counting (Dawson, 1995): 344 of 470 women and 367 of 1,731 men lived, which is 52.0 points."""
     data = people({("female",): (344, 470), ("male",): (367, 1_731)}, ("sex", "survived"))
     texts, summary = screen(data, SURVIVED)
-    assert texts["headline"] == (
-        "73 of 100 in sex: female have survived = yes, against 21 of 100 in sex: male."
-    )
+    assert texts["headline"] == ("73 of 100 women survived, against 21 of 100 men.")
     assert texts[DIFFERENCE].startswith(
         "Yes, in 1 of 1 comparison, more than chance explains. The clearest is 52 points"
     )
@@ -160,7 +158,7 @@ def test_without_a_decision_people_are_described() -> None:
 def test_described_people_who_may_differ_by_luck() -> None:
     data = people({("female",): (50, 100), ("male",): (48, 100)}, ("sex", "survived"))
     texts, summary = screen(data, SURVIVED)
-    assert texts["headline"].endswith("48 of 100 in sex: male. That may be chance.")
+    assert texts["headline"].endswith("48 of 100 men. That may be chance.")
     assert texts[DIFFERENCE].startswith("None is shown in 1 comparison.")
     assert "with 80% probability" in texts[DIFFERENCE], "how large a gap would have been found"
     assert WHOM not in texts
@@ -171,7 +169,7 @@ def test_described_people_who_may_differ_by_luck() -> None:
 def test_an_outcome_of_numbers_is_a_mean() -> None:
     data = pd.DataFrame({"sex": ["f", "m"] * 60, "affairs": [0.0, 3.0, 1.0, 5.0, 2.0, 7.0] * 20})
     texts, summary = screen(data, {"outcome": "affairs", "groups": ["sex"]})
-    assert texts["headline"] == "The mean of affairs of sex: f is 1, against 5 of sex: m."
+    assert texts["headline"] == "The mean affairs for women is 1, against 5 for men."
     assert "affairs = 1" not in " ".join([*texts.values(), summary])
 
 
@@ -216,7 +214,7 @@ def test_headline_and_people_are_about_the_same_finding() -> None:
     counts = {("man", "adult"): (20, 100), ("man", "child"): (30, 60), ("woman", "adult"): (70, 100),
               ("woman", "child"): (35, 60)}  # fmt: skip
     texts, summary = screen(people(counts, ("sex", "age", "hired")), HIRED)
-    told = "20 of 100 in sex: man, age: adult have hired = yes, against 61 of 100 of everyone else."
+    told = "20 of 100 men with age = adult were hired, against 61 of 100 others."
     clearest = "The clearest: the selection rate of sex: man, age: adult is 41.4 points below everyone else ("
     assert clearest in summary
     assert told in summary

@@ -39,11 +39,9 @@ def harmful() -> dict[str, Any]:
 
 def test_the_strongest_finding_is_told_in_people(harmful: dict[str, Any]) -> None:
     told = headline(harmful)
-    assert told.startswith("Of people whose two_year_recid is 0, 45 of 100 in ")
-    assert "African-American" in told.split(", against ")[0], "the harmed group comes first"
+    assert told.startswith("Of people whose two_year_recid is 0, 45 of 100 African-American people")
     assert (
-        "have a decile_score of 5 or more, against 23 of 100 in race: Caucasian" in told
-        or "everyone else" in told
+        "have a decile_score of 5 or more, against 23 of 100 Caucasian people" in told or "100 others" in told
     )
 
 
@@ -67,4 +65,4 @@ def test_rates_are_told_where_nothing_was_found() -> None:
         }
     )
     told = headline(build_page(trial.to_dict()))
-    assert told.endswith("44 of 100 in position: Lieutenant. That may be chance.")
+    assert told.endswith("44 of 100 people with position = Lieutenant. That may be chance.")

@@ -36,10 +36,15 @@ from inside.scan import answer as scan_words
 from inside.transport import result as transport_words
 from inside.trial import (
     FamilyEntry,
+    FileWords,
+    LedgerLine,
     conclude,
+    findings,
+    first_screen,
     in_people,
-    plain_metric,
-    strongest_in_people,
+    line_sentence,
+    summary_markdown,
+    two_facts,
     why_numbers_differ,
 )
 from inside.watch import sentences as watch_words
@@ -372,14 +377,49 @@ def test_plan(groups: int, reached: int, monkeypatch: pytest.MonkeyPatch) -> Non
 # -- the trial --------------------------------------------------------------------------------------------------------
 def entry(effect: float, **changes: Any) -> FamilyEntry:
     given = FamilyEntry(
-        "s", "measure", "accuracy", "A", "B", 0.0, 0.0, True, effect, None, None, "points", 1, 0.95, False
+        "s",
+        "measure",
+        "accuracy",
+        "A",
+        "B",
+        0.0,
+        0.0,
+        True,
+        effect,
+        None,
+        None,
+        "points",
+        1,
+        0.95,
+        False,
+        0,
+        False,
     )
     return replace(given, **changes)
 
 
-def certification(code: str) -> Any:
+def ledger_line(gap: float, **changes: Any) -> LedgerLine:
+    given = LedgerLine(
+        metric="selection_rate", label="selection rate", kind="percent", who="g: A", against="g: B", people="A people",
+        others="B people", n=9, target_n=1, rate=0.5, target_rate=0.5 - gap, difference=gap, difference_low=gap - 1,
+        difference_high=gap + 1, ratio=0.7, ratio_low=0.5, ratio_high=0.9, level=0.95, p_value=0.0, adjusted=0.0,
+        tested=True, shown=True, detectable=0.05, sections=("s",),
+    )  # fmt: skip
+    return replace(given, **changes)
+
+
+TOLERATED = [
+    {"scale": scale, "tolerance": band, "state": state}
+    for scale, band in (("difference", [-0.05, 0.05]), ("difference", [None, 0.05]), ("ratio", [0.8, 1.25]))
+    for state in ("certified", "violated", "undetermined")
+]
+
+
+def certification(code: str, **details: Any) -> Any:
     verdict = Verdict(code, f"{code}: so it is")
-    return Like(kind="certify", verdict=verdict, details={"statement": None}, estimates=(), claims=list)
+    return Like(
+        kind="certify", verdict=verdict, details={"statement": None, **details}, estimates=(), claims=list
+    )
 
 
 def description(code: str) -> Any:
@@ -389,77 +429,114 @@ def description(code: str) -> Any:
     )
 
 
-@pytest.mark.parametrize(("effect", "kind"), list(product(NUMBERS, ("points", "number", "ratio"))))
+@pytest.mark.parametrize(("effect", "kind"), list(product((0.3, -0.3, 1e-9), ("percent", "number", "other"))))
 def test_verdicts_of_a_trial(effect: float, kind: str) -> None:
-    better = entry(effect, method="improve")
+    line = ledger_line(effect, kind=kind, certificates=(TOLERATED[0],))
+    lines = [line, replace(line, who="g: C", shown=False, certificates=()), replace(line, difference=None)]
     open_ = entry(effect, significant=False, adjusted=1.0)
-    families = [
-        [],
-        [entry(effect, kind=kind)],
-        [entry(effect, kind=kind), open_],
-        [open_],
-        [open_, open_, better],
-    ]
+    better = entry(effect, method="improve", comparison=None)
+    families = [[], [entry(effect)], [open_], [open_, open_, better]]
     certified = [certification(code) for code in ("certified", "violated", "undetermined")]
-    answers = [[], certified[:1], certified[1:2], certified[2:], certified, certified[1:2] * 2]
+    one_scale = certification("certified", scale="difference", ratios_within=False)
+    answers = [[], certified[:1], certified[1:2], certified[2:], certified, certified[1:2] * 2, [one_scale]]
     answers += [[description("described")], [description("none-shown")]]
-    for family, asked, unanswered, alpha in product(families, answers, (0, 1, 2), (0.05, 0.001, 0.025)):
-        whole(conclude(family, [("s", result) for result in asked], alpha, unanswered).text)
+    for told, family, asked, unanswered in product((lines, lines[1:2], []), families, answers, (0, 1, 2)):
+        for alone in ((), ("s",)):
+            whole(conclude(told, family, [("s", result) for result in asked], unanswered, alone).text)
+
+
+@pytest.mark.parametrize(("gap", "kind"), list(product((*NUMBERS[:5], 0.05), ("percent", "number", "other"))))
+def test_two_facts(gap: float, kind: str) -> None:
+    """What is said of one comparison, with every certificate and without."""
+    for certificate, shown, within, ratio in product(
+        (None, *TOLERATED), (True, False), ((), ("x", "y")), (None, 0.7, 1.0, 1.4)
+    ):
+        told = () if certificate is None else (certificate,)
+        line = ledger_line(gap, kind=kind, shown=shown, within=within, ratio=ratio, certificates=told)
+        whole(two_facts.difference_words(line))
+        assert not told or whole(two_facts.tolerance_words(line))
+        reads(two_facts.clearest_words(line))
+        whole(line_sentence(line, FileWords()))
+        whole(line_sentence(replace(line, rate=None), FileWords()))
+        whole(line_sentence(replace(line, difference=None, rate=None, against=""), FileWords()))
+        assert not (power := two_facts.power_words([line, replace(line, detectable=0.4)])) or whole(power)
+        assert ratio is None or reads(two_facts.ratio_words(line))
 
 
 @pytest.mark.parametrize(("one", "other"), list(product((0.0, -0.0, 1.0, 1e-9, 0.5), repeat=2)))
 def test_in_people(one: float, other: float) -> None:
     plain = {"decision": "d", "outcome": "y"}
     scored = {"score": "s", "threshold": 0.5, "outcome": "y", "positive": {"outcome": "yes"}}
-    for metric, roles, against in product(
-        METRICS.values(), (plain, scored), ("B", "everyone else", "overall")
-    ):
-        text = in_people(metric, roles, (("A", one), (against, other)))
+    median = {"score": "s", "threshold": "median", "outcome": "defaulted"}
+    said = {"decision": "were held", "outcome": "came back", "people": "defendants"}
+    files = [{"data": plain}, {"data": scored}, {"data": median}, {"data": plain, "words": said}]
+    for metric, file, against in product(METRICS.values(), files, ("B people", "everyone else", "overall")):
+        text = in_people(metric, FileWords.of(file), (("A people", one), (against, other)))
         assert text is None or whole(text)
-        counts = plain_metric(metric, roles)
-        assert not counts or (counts.startswith("how many ") and whole(f"Checked is {counts}."))
-        mean = plain_metric(metric, roles, real=True)
-        assert not mean or (mean.startswith("the mean of ") and " = 1" not in mean.split(" people ")[0])
 
 
-@pytest.mark.parametrize(("target", "people", "told"), [("B", 1, True), ("0.2", 0, False)])
-def test_one_gap(target: str, people: int, told: bool) -> None:
-    """A rate that was stated is nobody's: there are no people to tell it in."""
-    row = {"metric": "selection_rate", "group": "A", "rate": 1.0, "target_rate": -0.0, "target": target,
-           "target_n": people, "effect": "favoured"}  # fmt: skip
-    found = {
-        "significant": True,
-        "of_many": False,
-        "section": "s",
-        "subject": "A",
-        "metric": "selection rate",
-        "method": "flag",
-        "kind": "points",
-        "effect": 1.0,
-        "against": target,
-    }
+def few(rates: tuple[float, float], **more: Any) -> Any:
+    data = pd.DataFrame({"g": ["a"] * 200 + ["b"] * 200 + ["c"] * 5, "x": ["u", "v"] * 202 + ["u"]})
+    random = np.random.default_rng(1)
+    chance = np.where(data["g"] == "a", *rates)
+    data["d"] = (random.random(405) < chance).astype(int)
+    data["y"] = (random.random(405) < 0.5).astype(int)
+    data["pay"] = np.exp(chance + random.normal(size=405)).round(2)
+    roles = {"decision": "d", "groups": ["g"], "favourable": 1, **more.pop("data", {})}
+    return ft.run(
+        {"data": {name: value for name, value in roles.items() if value is not None}, **more}, data=data
+    )
+
+
+RATE, ALIKE = {"metric": "selection_rate"}, {"metric": "selection_rate", "within": ["x"]}
+SCREENS: list[dict[str, Any]] = [
+    {"measure": RATE}, {"measure": [RATE, ALIKE]}, {"flag": {**RATE, "direction": "differs"}},
+    {"certify": {**RATE, "tolerance": 0.05}}, {"certify": {**RATE, "tolerance": 0.6, "scale": "difference"}},
+    {"certify": {**RATE, "tolerance": 0.8, "scale": "ratio"}, "measure": RATE},
+    {"measure": {"metric": ["selection_rate", "fpr", "fnr"]}, "data": {"outcome": "y"}},
+    {"preset": "general", "data": {"decision": "pay", "favourable": "high"}},
+    {"measure": {"metric": "base_rate"}, "data": {"decision": None, "outcome": "y", "favourable": None}},
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
+@pytest.mark.parametrize("rates", [(0.2, 0.7), (0.5, 0.5), (0.0, 0.0)])
+def test_first_screens(rates: tuple[float, float]) -> None:
+    for asked in SCREENS:
+        trial = few(
+            rates,
+            **{name: dict(value) if isinstance(value, dict) else value for name, value in asked.items()},
+        )
+        content = trial.to_dict()
+        shown = first_screen(content)
+        texts = [shown["headline"], *(answer for _, answer in shown["answers"])]
+        for pieces in texts:
+            whole("".join(piece["text"] for piece in pieces))
+        for finding in findings(content):
+            assert all(reads(finding[name]) for name in ("what", "sentence", "tolerance") if finding[name])
+        assert trial.summary()
+        assert summary_markdown(content)
+
+
+def test_one_gap() -> None:
+    """Why two sections show different numbers."""
+    row = {"metric": "selection_rate", "group": "A", "rate": 1.0, "difference": 0.1}
     sections = [
         {
             "id": name,
             "title": "",
             "result": {
-                "estimates": [row],
-                "details": {},
+                "estimates": [{**row, "difference": place / 10}],
+                "details": {"within": ["x"] if place else None},
                 "question": "Who is it?",
                 "provenance": {"arguments": {"target": against}},
             },
         }
-        for name, against in (("s", 0.0), ("t", "rest"), ("u", {"g": "a"}))
+        for place, (name, against) in enumerate((("s", 0.0), ("t", "rest"), ("u", {"g": "a"})))
     ]
-    content = {
-        "data": {"roles": {"decision": "d"}},
-        "family": [found],
-        "sections": sections,
-        "spec": {"content": {}},
-    }
-    text = strongest_in_people(content)
-    assert (bool(text) and bool(whole(text))) == told
-    assert all(whole(text) for text in why_numbers_differ(sections).values())
+    told = why_numbers_differ(sections)
+    assert told
+    assert all(whole(text) for text in told.values())
 
 
 @pytest.mark.parametrize("wrong", [
@@ -541,9 +618,15 @@ WRITTEN_OUT = {
     "_compare.measure_answer",
     "_compare.flag_answer",
     "_compare.certify_verdict",
-    "_trial.words",  # the parts of sentences, which tests/unit/test_words.py reads
+    "_trial.spec.words",  # the parts of sentences, which tests/unit/test_words.py reads
 }
-OF_THE_TRIAL = ("_trial.family", "_trial.in_people", "_report.one_gap")
+OF_THE_TRIAL = (
+    "_trial.family",
+    "_trial.in_people",
+    "_trial.two_facts",
+    "_report.first_screen",
+    "_report.one_gap",
+)
 LISTED = {*(f"_{name}" for names in MODULES.values() for name in names), *OF_THE_TRIAL}
 FAULTS = {"Fault", "Words", "InputError", "NotApplicable", "add"}  # refusals have tests of their own
 SOURCE = Path(ft.__file__).parent

@@ -12,7 +12,7 @@ import pytest
 
 import fairtrial
 from fairtrial import InputError
-from inside.trial import FileWords, load_spec, open_audit
+from inside.trial import FileWords, contradictions, first_screen, load_spec, open_audit
 
 MORTGAGES: dict[str, Any] = {
     "preset": "general",
@@ -47,7 +47,12 @@ def run(words: dict[str, Any] | None = None, **more: Any) -> Any:
 def test_denials_never_stand_as_selections() -> None:
     trial = run(WORDS)
     told = json.dumps([trial.to_dict()["verdict"], trial.to_dict()["family"]]) + trial.summary()
-    assert "denial rate of Black is 19.0 points above everyone else" in trial.verdict.text
+    assert "denial rate of Black is 19 points above not Black" in trial.verdict.text
+    said = first_screen(trial.to_dict())["headline"]
+    assert "".join(part["text"] for part in said) == (
+        "28 of 100 Black applicants were denied, against 9 of 100 applicants who are not Black."
+    )
+    assert contradictions(trial.to_dict()) == []
     assert "election rate" not in told
     assert "yes" not in told
     assert "sex: " not in told
@@ -57,7 +62,9 @@ def test_denials_never_stand_as_selections() -> None:
 
 
 def test_without_words_a_bad_decision_is_called_as_it_is_written() -> None:
-    assert "rate of deny = yes of afam: yes is 19.0 points" in run().verdict.text
+    assert "share who were denied of afam is 19 points above not afam" in run().verdict.text
+    coded = FileWords.of({"data": {"decision": "a1", "positive": "yes", "favourable": 0}})
+    assert coded.rate_name("selection_rate") == "rate of a1 = yes"
     good = {**MORTGAGES["data"], "favourable": 1}
     trial = fairtrial.run({**MORTGAGES, "data": good}, data=mortgages())
     assert "the selection rate of" in trial.verdict.text
@@ -119,6 +126,30 @@ def test_groups_without_words(attribute: str, label: str, told: str) -> None:
     assert FileWords.of({}).group(attribute, label) == told
 
 
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ([("afam", "yes")], "Black applicants"),
+        ([("afam", "no")], "applicants who are not Black"),
+        ([("sex", "2")], "women"),
+        ([("afam", "yes"), ("sex", "2")], "Black women"),
+        ([("sex", "2"), ("age", "under 25")], "women aged under 25"),
+        ([("sens", "0")], "applicants with sens = 0"),
+        ([("white", "0")], "applicants who are not white"),
+        ([("race", "African-American"), ("gender", "Male")], "African-American men"),
+        ([("race", "Other")], "applicants with race = Other"),
+        ([("gender", "F")], "women"),
+        ([("sexo", "M")], "applicants with sexo = M"),
+        ([("position", "Lieutenant")], "applicants with position = Lieutenant"),
+        ([("income", "20–30")], "applicants with income 20–30"),
+        ([("race", "(missing)")], "applicants whose race is not known"),
+        ([("young women", "young women")], "young women"),
+    ],
+)
+def test_people_in_a_sentence(place: list[tuple[str, str]], told: str) -> None:
+    assert FileWords.of({"words": WORDS}).crowd(place) == told
+
+
 def test_groups_with_words() -> None:
     words = FileWords.of({"words": WORDS})
     assert [words.group("sex", label) for label in ("1", "2", "women", "1 or 2")] == [
@@ -137,9 +168,9 @@ def test_groups_with_words() -> None:
             "had the car searched",
             "drove on",
         ),
-        ({"decision": "got a callback"}, "got a callback", "do not have Status = denied"),
+        ({"decision": "got a callback"}, "got a callback", "were not denied"),
         ({"not_decision": "were not hired"}, "were hired", "were not hired"),
-        ({}, "have Status = denied", "do not have Status = denied"),
+        ({}, "were denied", "were not denied"),
     ],
 )
 def test_what_was_done(said: dict[str, str], one: str, nought: str) -> None:
@@ -149,10 +180,13 @@ def test_what_was_done(said: dict[str, str], one: str, nought: str) -> None:
 
 def test_what_was_done_by_numbers() -> None:
     plain = FileWords.of(
-        {"data": {"decision": "called", "outcome": "default"}, "words": {"outcome": "defaulted"}}
+        {"data": {"decision": "chosen_2", "outcome": "default"}, "words": {"outcome": "defaulted"}}
     )
-    assert [plain.done("decision", 1), plain.done("decision", 0)] == ["have called = 1", "have called = 0"]
-    assert [plain.done("outcome", 1), plain.done("outcome", 0)] == ["defaulted", "have default = 0"]
+    assert [plain.done("decision", 1), plain.done("decision", 0)] == [
+        "have chosen_2 = 1",
+        "have chosen_2 = 0",
+    ]
+    assert [plain.done("outcome", 1), plain.done("outcome", 0)] == ["defaulted", "did not default"]
     cut = FileWords.of({"data": {"score": "pd", "threshold": 0.5}, "words": {"score": "risk of default"}})
     assert cut.done("decision", 1) == "have a risk of default of 0.5 or more"
 

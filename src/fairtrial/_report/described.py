@@ -33,7 +33,7 @@ def described_difference(told: Sequence[LedgerLine]) -> str:
 
 # -- Who an audit leaves out: rows that lack something, and groups with too few people to be tested.
 Results = Sequence[tuple[str, Result]]
-MOST_NAMED = 3  # groups named in one answer
+MOST_NAMED = 2  # groups named in one answer
 
 
 def rows_left_out(results: Results) -> list[str]:

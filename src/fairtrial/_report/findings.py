@@ -8,8 +8,9 @@ from typing import Any
 from fairtrial._method.declaration import find_method
 from fairtrial._report.tables import SHORT, Cell, TableColumn, kept, number_class, off_paper, shown, width
 from fairtrial._trial.family import CORRECTIONS
-from fairtrial._trial.in_people import described_roles, line_sentence
+from fairtrial._trial.in_people import line_sentence, words_of
 from fairtrial._trial.ledger import LedgerLine, clearest_first, ledger_of
+from fairtrial._trial.spec.words import FileWords
 from fairtrial._trial.two_facts import tolerance_words
 
 SHOWN = 5
@@ -17,13 +18,13 @@ SHOWN = 5
 
 def findings(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The clearest comparisons in which a difference is shown, each in at most two sentences."""
-    roles = described_roles(content)
+    words = words_of(content)
     asked = {one["id"]: find_method(one["method"]).short for one in content["sections"]}
     lines = [line for line in clearest_first(ledger_of(content)) if not line.described]
-    return [_finding(line, roles) | {"question": asked[line.sections[0]]} for line in lines[:SHOWN]]
+    return [_finding(line, words) | {"question": asked[line.sections[0]]} for line in lines[:SHOWN]]
 
 
-def _finding(line: LedgerLine, roles: Mapping[str, Any]) -> dict[str, Any]:
+def _finding(line: LedgerLine, words: FileWords) -> dict[str, Any]:
     kind: Any = {"percent": "points", "number": "number"}.get(line.kind, "number")
     known = line.difference is not None
     adjusted = f" among people alike in {' and '.join(line.within)}" if line.within else ""
@@ -32,7 +33,7 @@ def _finding(line: LedgerLine, roles: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "section": line.sections[0],
         "what": f"{label}: {line.who}{against}{adjusted}",
-        "sentence": line_sentence(line, roles) if known else "",
+        "sentence": line_sentence(line, words) if known else "",
         "tolerance": tolerance_words(line),
         "effect": shown(line.difference, kind) if known else ("masked" if line.kind != "other" else ""),
         "unit": "points" if known and kind == "points" else "",

@@ -21,7 +21,7 @@ from fairtrial._report.described import (
 from fairtrial._report.one_gap import compared_with
 from fairtrial._results.text import counted, in_a_sentence
 from fairtrial._trial.family import NAME_THE_DECISION, difference_alone, only_describes, shows
-from fairtrial._trial.in_people import described_roles, line_sentence
+from fairtrial._trial.in_people import line_sentence, words_of
 from fairtrial._trial.ledger import LedgerLine, alike_line, clearest_first, headline_line, ledger_of
 from fairtrial._trial.two_facts import (
     gap_words,
@@ -36,7 +36,7 @@ Content = Mapping[str, Any]
 Lines = Sequence[LedgerLine]
 DIFFERENCE, TOLERANCE, WHOM = "Is there a difference?", "Is it within the tolerance?", "For whom?"
 LEFT, CHECKED, NEXT = "Who was left out?", "What was checked?", "What next?"
-MOST_METRICS = 2  # named on the first screen
+MOST_METRICS = 1  # named on the first screen
 
 
 def first_screen(content: Content) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def headline(content: Content, told: Lines) -> str:
     line = headline_line(told)
     if line is None:
         return "Nobody could be compared." if content["sections"] else ""
-    told_first = line_sentence(line, described_roles(content))
+    told_first = line_sentence(line, words_of(content))
     beside = alike_words(line, told)
     if line.shown or beside:
         return f"{told_first} {beside}".strip()
@@ -108,7 +108,8 @@ def difference_answer(told: Lines, content: Content) -> str:
         fits = f" The data fit a gap of {interval}." if interval else ""
         low, high = (0.0, 0.0) if seen is None else (seen.difference_low or 0.0, seen.difference_high or 0.0)
         apart = low > 0 or high < 0
-        after = f" once we correct for asking {len(told):,} times" if apart and len(told) > 1 else ""
+        tests = content["correction"]["tests"]
+        after = f" once we correct for asking {tests:,} questions" if apart and tests > 1 else ""
         return f"None is shown in {compared}{after}.{fits} {power_words(told)}".strip()
     first = headline_line(shown) or shown[0]
     size, interval = gap_words(first), interval_words(first, bare=True)
@@ -133,14 +134,17 @@ def tolerance_answer(told: Lines, content: Content) -> str:
         )
         return "Not known: nobody could be compared." if stated else "You stated none."
     first = headline_line(told)
-    if len(asked) == 1 or (first in asked and first is not None and first.shown):
-        line = asked[0] if first is None or len(asked) == 1 else first
-        return (
-            f"{tolerance_words(line)}{_alone(content, [line])}".strip()
-            or "Nobody stated how much may be tolerated."
-        )
+    if asked == [first] or (first in asked and first is not None and first.shown):
+        line = first if first is not None else asked[0]
+        return f"{tolerance_words(line)}{_alone(content, [line])}"
     bands = " or ".join(
         dict.fromkeys(tolerance_text(one, line) for line in asked for one in line.certificates)
+    )
+    kinds = {line.within for line in asked}
+    bands += (
+        f" among people alike in {in_a_sentence([*asked[0].within])}"
+        if len(kinds) == 1 and kinds != {()}
+        else ""
     )
     beyond = [line.who for line in asked if line.certificate == "violated" and line.shown]
     if beyond:
@@ -151,7 +155,8 @@ def tolerance_answer(told: Lines, content: Content) -> str:
         return f"Not settled: {known} {'is' if within < 2 else 'are'} shown to be within {bands}."
     far = _furthest_ratio(asked)
     beside = "" if far is None else f", but of {far.who} {ratio_words(far)}"
-    return f"Yes: all {len(asked):,} comparisons are within {bands}{beside}.{_alone(content, asked)}"
+    every = "the one comparison is" if len(asked) == 1 else f"all {len(asked):,} comparisons are"
+    return f"Yes: {every} within {bands}{beside}.{_alone(content, asked)}"
 
 
 def _furthest_ratio(asked: Lines) -> LedgerLine | None:
@@ -183,11 +188,12 @@ def _for_whom(told: Lines) -> str:
         return ""
     start = "Harmed" if harmed else "Different from others"
     first, *others = groups.items()
-    if all(set(who) <= set(first[1]) for _, who in others):
+    elsewhere = {line.label for line in shown} - groups.keys()
+    if not elsewhere and all(set(who) <= set(first[1]) for _, who in others):
         return f"{start}: {named_groups(first[1])}."
-    return (
-        f"{start} in {first[0]}: {named_groups(first[1])}. Others differ in {in_a_sentence([*dict(others)])}."
-    )
+    more = len(others) + len(elsewhere)
+    also = f" Groups also differ in {counted(more, 'other measure')}." if more else ""
+    return f"{start} in {first[0]}: {named_groups(first[1])}.{also}"
 
 
 def _left_out(lines: Lines, results: Results, content: Content) -> str:
@@ -244,7 +250,7 @@ def _next(content: Content, told: Lines) -> str:
     """What a reader can do now with this very file."""
     code = content["verdict"]["code"]
     if code == "violated":
-        return f"{_open_questions(content)}Whether the difference is justified is for people to judge."
+        return f"{_open_questions(content)}Whether it is justified is for people to judge."
     if code == "certified":
         return "Hand on the certificate: fairtrial report --certificate."
     if not told:

@@ -18,7 +18,8 @@ from fairtrial._results.claims import Claim, claimed_rows
 from fairtrial._results.column import Primary, Tone, Verdict
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted
-from fairtrial._trial.ledger import LedgerLine, Levels, clearest_first, comparisons, headline_line, ledger_of
+from fairtrial._trial.ledger import LedgerLine, clearest_first, comparisons, headline_line, ledger_of
+from fairtrial._trial.naming import Naming
 from fairtrial._trial.two_facts import (
     clearest_words,
     difference_words,
@@ -83,11 +84,11 @@ def correct(
     alpha: float,
     dependence: Dependence | None = None,
     seed: int = 0,
-    levels: Levels | None = None,
+    naming: Naming | None = None,
 ) -> list[FamilyEntry]:
     """Every primary p-value of the trial, adjusted together, strongest first: by Holm, or by max-T given how they
     depend on each other."""
-    _, about = comparisons(results, levels or {})
+    _, about = comparisons(results, naming or Naming())
     listed = [
         (section, result, primary, about.get((section, index)))
         for section, own in results

@@ -1,40 +1,52 @@
-"""A rate told in people: "Of people whose reoffended is 0, 45 of 100 in race: Black and 23 of 100 in race: White …"."""
+"""A rate told in people: "Of people who did not reoffend, 45 of 100 Black defendants were rated high risk, …"."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from fairtrial._metrics.table import METRICS
 from fairtrial._metrics.values import Metric, Role, label_text, role
 from fairtrial._results.text import format_value
 from fairtrial._trial.ledger import LedgerLine
+from fairtrial._trial.spec.words import FileWords
 from fairtrial._trial.two_facts import capital, clearest_words
 
 BASES = (100, 1_000, 10_000, 100_000)
+ROLES = ("decision", "outcome", "score", "threshold")
+NAMED_TARGETS = {"everyone else": "others", "overall": "people overall"}
+
+
+def words_of(content: Mapping[str, Any]) -> FileWords:
+    """The file's words, with the columns that the audit read."""
+    said = FileWords.of(content["spec"]["content"])
+    roles = content["data"]["roles"]
+    return replace(said, columns={name: roles[name] for name in ROLES if name in roles})
 
 
 def in_people(
-    metric: Metric, roles: Mapping[str, Any], rates: tuple[tuple[str, float], tuple[str, float]]
+    metric: Metric, words: FileWords, rates: tuple[tuple[str, float], tuple[str, float]]
 ) -> str | None:
     """One sentence on a group and whom it is compared with; None where the metric's value is not a yes or no."""
-    done = _value(metric.value, roles)
-    people = _people(metric, roles)
+    done = _value(metric.value, words)
+    people = _people(metric, words)
     if done is None or people is None:
         return None
-    among = f"Of people {people}, " if people else ""
+    among = f"Of {words.people} {people}, " if people else ""
     base = _base([rate for _, rate in rates])
-    told = [f"{round(rate * base):,} of {base:,} {_in(who)}" for who, rate in rates]
+    told = [f"{round(rate * base):,} of {base:,} {NAMED_TARGETS.get(who, who)}" for who, rate in rates]
     return f"{among}{told[0]} {done}, against {told[1]}."
 
 
-def line_sentence(line: LedgerLine, roles: Mapping[str, Any]) -> str:
+def line_sentence(line: LedgerLine, words: FileWords) -> str:
     """A comparison in people, or as its rates, or as its gap alone."""
     if line.rate is None or line.target_rate is None:
         return f"{capital(clearest_words(line))}."
     metric, people = METRICS.get(line.metric), not _is_number(line.against)
+    who, others = line.people or line.who, line.others or line.against
     if metric is not None and people and line.kind == "percent":
-        told = in_people(metric, roles, ((line.who, line.rate), (line.against, line.target_rate)))
+        told = in_people(metric, words, ((who, line.rate), (others, line.target_rate)))
         if told is not None:
             return told
     rates = [
@@ -43,41 +55,35 @@ def line_sentence(line: LedgerLine, roles: Mapping[str, Any]) -> str:
     ]
     label = line.label
     if metric is not None and line.kind == "number":
-        label = plain_metric(metric, roles, real=True) or label
+        label = mean_words(metric, words) or label
     label = label if label.startswith("the ") else f"the {label}"
-    whose = f"of {line.against}" if people else f"({line.against})"
-    return f"{capital(label)} of {line.who} is {rates[0]}, against {rates[1]} {whose}."
+    whose = f"for {others}{_share(line)}" if people else f"({line.against})"
+    return f"{capital(label)} for {who} is {rates[0]}, against {rates[1]} {whose}."
+
+
+def _share(line: LedgerLine) -> str:
+    """What one mean is of the other, as the pay of two groups is told."""
+    if (
+        line.metric != "mean_decision"
+        or line.ratio is None
+        or not (line.rate or 0) > 0 < (line.target_rate or 0)
+    ):
+        return ""
+    return f": {line.ratio:.2f} of theirs"
 
 
 def _is_number(text: str) -> bool:
     return text.endswith("(estimated)") or text.replace(".", "", 1).replace("-", "", 1).isdigit()
 
 
-def described_roles(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns' roles with the labels that count as 1."""
-    data = content["spec"]["content"].get("data", {})
-    positive = data.get("positive") if isinstance(data, Mapping) else None
-    return {**content["data"]["roles"], "positive": positive}
-
-
-def plain_metric(metric: Metric, roles: Mapping[str, Any], *, real: bool = False) -> str:
-    """What a metric counts, in words of the file: 'how many of the people whose repaid is yes have approved = no'.
-
-    Of a column of numbers (`real`) it is a mean: 'the mean of affairs'.
-    """
-    people = _people(metric, roles)
-    done = _mean(metric.value, roles) if real else _value(metric.value, roles)
-    if done is None or people is None:
+def mean_words(metric: Metric, words: FileWords) -> str:
+    """What a mean is of, in words of the file: 'the mean salary'; empty where it is not of one column."""
+    name = next((one for one in ("outcome", "decision", "score") if metric.value == getattr(role, one)), "")
+    column = words.score if name == "score" else words.columns.get(name)
+    people = _people(metric, words)
+    if not column or people is None:
         return ""
-    if real:
-        return f"{done} of the people {people}" if people else done
-    return f"how many of the people {people} {done}" if people else f"how many people {done}"
-
-
-def _mean(value: Role | str, roles: Mapping[str, Any]) -> str | None:
-    """Of a column; None where a value is made of several or of a threshold."""
-    name = next((one for one in ("outcome", "decision") if value == getattr(role, one)), "")
-    return f"the mean of {roles[name]}" if name in roles else None
+    return f"the mean {column} of the {words.people} {people}" if people else f"the mean {column}"
 
 
 def _base(rates: list[float]) -> int:
@@ -90,44 +96,28 @@ def _base(rates: list[float]) -> int:
     return BASES[-1]
 
 
-def _in(who: str) -> str:
-    return {"everyone else": "of everyone else", "overall": "overall"}.get(who, f"in {who}")
-
-
-def _value(value: Role | str, roles: Mapping[str, Any]) -> str | None:
-    if value == role.decision:
-        return _decided(roles, yes=True)
-    if value == role.not_decision:
-        return _decided(roles, yes=False)
-    if value == role.outcome:
-        return f"have {roles['outcome']} = {label_text(roles.get('positive'), 'outcome', 1)}"
-    if value == role.not_outcome:
-        return f"have {roles['outcome']} = {label_text(roles.get('positive'), 'outcome', 0)}"
+def _value(value: Role | str, words: FileWords) -> str | None:
+    for name, (one, other) in {
+        "decision": (role.decision, role.not_decision), "outcome": (role.outcome, role.not_outcome),
+    }.items():  # fmt: skip
+        if value in (one, other):
+            return words.done(name, int(value == one))
     if value == role.error:
         return "were decided wrongly"
     return "were decided rightly" if value == role.correct else None
 
 
-def _decided(roles: Mapping[str, Any], *, yes: bool) -> str:
-    if roles.get("threshold") is not None:
-        limit = roles["threshold"]
-        return (
-            f"have a {roles['score']} of {limit} or more" if yes else f"have a {roles['score']} below {limit}"
-        )
-    return f"have {roles['decision']} = {label_text(roles.get('positive'), 'decision', int(yes))}"
-
-
-def _people(metric: Metric, roles: Mapping[str, Any]) -> str | None:
-    """'whose …', nothing for everyone, None where the condition is not one of the roles."""
+def _people(metric: Metric, words: FileWords) -> str | None:
+    """'who …', nothing for everyone, None where the condition is not one of the roles."""
     parts = []
     for key, admitted in metric.conditions.items():
         if key not in (role.decision, role.outcome) or len(admitted) != 1:
             return None
-        yes = admitted[0] == 1
-        if key == role.outcome:
-            parts.append(
-                f"whose {roles['outcome']} is {label_text(roles.get('positive'), 'outcome', int(yes))}"
-            )
+        name, label = ("outcome" if key == role.outcome else "decision"), int(admitted[0] == 1)
+        done = words.done(name, label)
+        if name == "outcome" and not words.told("outcome", label):
+            column = words.columns.get("outcome", "outcome")
+            parts.append(f"whose {column} is {label_text(words.positive, 'outcome', label)}")
         else:
-            parts.append("who " + _decided(roles, yes=yes))
+            parts.append(f"who {done}")
     return None if metric.expression is not None else " and ".join(parts)

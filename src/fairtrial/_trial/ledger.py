@@ -15,9 +15,9 @@ from fairtrial._compare.judgement import within_four_fifths
 from fairtrial._method.declaration import find_method, read_result
 from fairtrial._metrics.groups import Favours, describes_people, effect_of, harmed_side
 from fairtrial._metrics.table import METRICS
-from fairtrial._results.claims import place_words, target_words
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
+from fairtrial._trial.naming import Naming, Place
 
 POWER = 0.8
 MERGED = ("measure", "flag", "certify")  # questions of one gap: their numbers are the same
@@ -28,7 +28,6 @@ FEW = frozenset({"too few", "few in target", "masked"})  # states of groups with
 GAP = ("difference", "difference_low", "difference_high")
 RATIO = ("ratio", "ratio_low", "ratio_high")
 Results = Sequence[tuple[str, Result]]
-Levels = Mapping[str, Sequence[str]]  # the groups of each attribute
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
 
@@ -42,6 +41,8 @@ class LedgerLine:
     kind: str  # "percent" of rates, "number" of means, "other" of what has no rate of its own
     who: str
     against: str
+    people: str = ""  # the same two in a sentence: "Black applicants"; empty where only a label is known
+    others: str = ""
     within: tuple[str, ...] = ()
     n: int | None = None
     target_n: int | None = None
@@ -107,49 +108,42 @@ class _Place:
     key: Key
     who: str
     against: str
+    called: Mapping[str, str]  # each of the two in a sentence
 
 
-def places_of(results: Results, levels: Levels) -> list[_Place]:
+def places_of(results: Results, naming: Naming) -> list[_Place]:
     """Every row about one group's gap, in the order of the trial."""
     found = []
     for section, result in results:
         known = result.details.get("places", [])
         if result.kind in MERGED and len(known) == len(result.estimates):
-            asked = result.provenance.get("arguments", {}).get("target", "")
-            against = target_words(asked)
             rows = zip(result.estimates, known, strict=True)
-            found += [_placed(section, result, row, place, against, levels) for row, place in rows]
+            found += [_placed(section, result, row, place, naming) for row, place in rows]
     return [place for place in found if place.who != place.against]  # the reference has no line of its own
 
 
-def _small(results: Results, levels: Levels) -> Iterator[_Place]:
+def _small(results: Results, naming: Naming) -> Iterator[_Place]:
     """Groups that a question lists beside its table, because too few people are in them."""
     for section, result in results:
-        target = target_words(result.provenance.get("arguments", {}).get("target", ""))
         for item in result.details.get("untested", ()) if result.kind in MERGED and result.estimates else ():
             shared = {name: result.estimates[0].get(name) for name in ("metric", "value_kind")}
             if item.get("state") in FEW and item.get("place"):
-                yield _placed(section, result, {**item, **shared}, item["place"], target, levels)
+                yield _placed(section, result, {**item, **shared}, item["place"], naming)
 
 
-def _placed(
-    section: str, result: Result, row: Row, place: Sequence[Sequence[str]], against: str, levels: Levels
-) -> _Place:
-    who, within = place_words(place), tuple(map(str, result.details.get("within") or ()))
-    if against == "everyone else" and len(place) == 1:  # of two groups, the other one
-        attribute, label = place[0]
-        others = [level for level in levels.get(attribute, ()) if level != label]
-        if len(others) == 1 and len(levels[attribute]) == 2:
-            against = place_words([(attribute, others[0])])
-    sides = frozenset((who, against))
-    return _Place(section, result, row, (str(row["metric"]), sides, within), who, against)
+def _placed(section: str, result: Result, row: Row, place: Place, naming: Naming) -> _Place:
+    who, within = naming.label(place), tuple(map(str, result.details.get("within") or ()))
+    asked = result.provenance.get("arguments", {}).get("target", "")
+    against, others = naming.target(asked, place)
+    key = (str(row["metric"]), frozenset((who, against)), within)
+    return _Place(section, result, row, key, who, against, {who: naming.crowd(place), against: others})
 
 
-def comparisons(results: Results, levels: Levels) -> tuple[dict[Key, int], dict[tuple[str, int], int]]:
+def comparisons(results: Results, naming: Naming) -> tuple[dict[Key, int], dict[tuple[str, int], int]]:
     """The number of each comparison, and that of each p-value of a section by its place among the section's."""
     numbers: dict[Key, int] = {}
     rows: dict[str, list[int]] = {}
-    for place in places_of(results, levels):
+    for place in places_of(results, naming):
         number = numbers.setdefault(place.key, len(numbers))
         if scalar(place.row.get("p_value")) is not None and place.row["metric"] not in _described(
             place.result
@@ -174,7 +168,7 @@ def _described(result: Result) -> Sequence[str]:
 
 
 def make_ledger(
-    results: Results, family: Sequence[Mapping[str, Any]], levels: Levels, alpha: float
+    results: Results, family: Sequence[Mapping[str, Any]], naming: Naming, alpha: float
 ) -> list[LedgerLine]:
     """Every line, from results as they may be shown and their corrected p-values."""
     entries: dict[int, list[Mapping[str, Any]]] = {}
@@ -182,10 +176,10 @@ def make_ledger(
         if entry["comparison"] is not None:
             entries.setdefault(entry["comparison"], []).append(entry)
     places: dict[Key, list[_Place]] = {}
-    for place in places_of(results, levels):
+    for place in places_of(results, naming):
         places.setdefault(place.key, []).append(place)
     small: dict[Key, list[_Place]] = {}
-    for place in _small(results, levels):
+    for place in _small(results, naming):
         (places if place.key in places else small).setdefault(place.key, []).append(place)
     each = alpha / max(1, len(entries))
     lines = [_line(told, entries.pop(number, []), each) for number, told in enumerate(places.values())]
@@ -215,7 +209,8 @@ def _line(places: Sequence[_Place], entries: Sequence[Mapping[str, Any]], alpha:
         shown = "described" in codes
     return LedgerLine(
         metric=metric, label=_label(metric, details), kind=str(first.row["value_kind"]), who=who, against=against,
-        within=first.key[2], n=_first(seen, "n"), target_n=_first(seen, "target_n"),
+        people=first.called[who], others=first.called[against], within=first.key[2],
+        n=_first(seen, "n"), target_n=_first(seen, "target_n"),
         rate=_first(seen, "rate"), target_rate=_first(seen, "target_rate"),
         **{name: told[name] for name in GAP}, **{name: ratio[name] for name in RATIO},
         level=told["level"], p_value=p_value, adjusted=adjusted, tested=tested,
@@ -357,15 +352,11 @@ def _first(seen: Sequence[Mapping[str, Any]], name: str) -> Any:
     return next((one[name] for one in seen if one[name] is not None), None)
 
 
-def levels_of(data: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The groups of each attribute, from the facts about the data."""
-    return {name: [str(level["label"]) for level in listed] for name, listed in data["groups"].items()}
-
-
 def rebuilt(content: Mapping[str, Any]) -> list[LedgerLine]:
     """The lines as they follow from the answers and the corrected p-values of a results.json."""
     results = [(one["id"], read_result(one["result"])) for one in content["sections"] if one["result"]]
-    return make_ledger(results, content["family"], levels_of(content["data"]), content["correction"]["alpha"])
+    naming = Naming.of(content["data"], content["spec"]["content"])
+    return make_ledger(results, content["family"], naming, content["correction"]["alpha"])
 
 
 def ledger_of(content: Mapping[str, Any]) -> list[LedgerLine]:
@@ -394,10 +385,6 @@ def headline_line(lines: Sequence[LedgerLine]) -> LedgerLine | None:
 def _later(line: LedgerLine) -> tuple[bool, bool]:
     """Gaps among people alike come after gaps as they are, and means after rates."""
     return bool(line.within), line.kind != "percent"
-
-
-def _p(line: LedgerLine) -> float:
-    return 1.0 if line.p_value is None else line.p_value
 
 
 def alike_line(line: LedgerLine, lines: Sequence[LedgerLine]) -> LedgerLine | None:

@@ -32,7 +32,8 @@ from fairtrial._trial.family import (
     difference_alone,
     favourable_of,
 )
-from fairtrial._trial.ledger import LedgerLine, levels_of, make_ledger, rebuilt
+from fairtrial._trial.ledger import LedgerLine, make_ledger, rebuilt
+from fairtrial._trial.naming import Naming
 from fairtrial._trial.publishing.scrubbing import scrub
 from fairtrial._trial.results_file import SCHEMA
 from fairtrial._trial.spec.load import Spec
@@ -79,9 +80,8 @@ class Trial:
     Examples
     --------
     >>> import fairtrial
-    >>> trial = fairtrial.run({"data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
-    ...                        "measure": {"metric": "selection_rate"}})
-    >>> trial
+    >>> fairtrial.run({"data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
+    ...                "measure": {"metric": "selection_rate"}})
     Trial(violated: 1 of 1 questions answered)
     """
 
@@ -119,10 +119,8 @@ class Trial:
     @cached_property
     def family(self) -> tuple[FamilyEntry, ...]:
         """Every primary p-value of the trial, corrected together, strongest first."""
-        run = self.spec.run
-        return tuple(
-            correct([*self.results.items()], run.alpha, self.dependence, self.seed, levels_of(self.data))
-        )
+        naming, alpha = Naming.of(self.data, self.spec.content), self.spec.run.alpha
+        return tuple(correct([*self.results.items()], alpha, self.dependence, self.seed, naming))
 
     @cached_property
     def ledger(self) -> tuple[LedgerLine, ...]:
@@ -130,7 +128,8 @@ class Trial:
         return tuple(self._ledger(self.shown, self._masked_family))
 
     def _ledger(self, results: Mapping[str, Result], family: Sequence[Mapping[str, Any]]) -> list[LedgerLine]:
-        return make_ledger([*results.items()], family, levels_of(self.data), self.spec.run.alpha)
+        naming = Naming.of(self.data, self.spec.content)
+        return make_ledger([*results.items()], family, naming, self.spec.run.alpha)
 
     @cached_property
     def verdict(self) -> Verdict:

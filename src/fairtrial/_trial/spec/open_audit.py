@@ -31,7 +31,7 @@ from fairtrial._trial.spec.tables import (
     is_target,
     role_keys,
 )
-from fairtrial._trial.words import FileWords
+from fairtrial._trial.spec.words import FileWords
 
 
 def open_audit(spec: Spec, data: object = None) -> Audit:
@@ -62,12 +62,15 @@ def _in_words(audit: Audit, spec: Spec, faults: SpecFaults) -> Audit:
     """The audit that calls its groups and the rate of its decision as the file's [words] do."""
     words = FileWords.of(spec.content)
     told: dict[str, dict[str, str]] = {}
-    for name, given in words.groups.items():
+    by_name = [name for name in audit.groups if name not in {*words.groups, *audit.define, *audit.probable}]
+    for name, given in [*words.groups.items(), *((name, None) for name in by_name)]:
         place = ("words", "groups", name)
         levels = _levels(audit, name, faults.add, place)
         if levels is None:
             continue
         told[name] = {label: text for label in levels if (text := words.said(name, label))}
+        if given is None:
+            continue
         for label in given if isinstance(given, Mapping) else ():
             if label not in levels:
                 hint = f" Levels: {', '.join(map(repr, levels[:20]))}.{did_you_mean(label, levels)}"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairtrial._labels import MISSING, canonical
 from fairtrial._metrics.groups import is_selection
 from fairtrial._metrics.table import METRICS
 from fairtrial._metrics.values import Metric, label_text
-from fairtrial._trial.spec.name_words import label_of, parts
+from fairtrial._trial.spec.name_words import attribute_of, label_of, parts
+from fairtrial._trial.spec.plain_words import done_by_name, is_name, sex_words, shape
 
 YES, NO = ("1", "yes", "true", "y"), ("0", "no", "false", "n")
 # Columns of yes and no that are named by a word which is true of those who say yes.
@@ -93,11 +94,12 @@ class FileWords:
             for name, text in _table(said, "groups").items()
             if isinstance(text, str | Mapping)
         }
-        return cls(
-            people=str(said.get("people") or "people"), verbs=verbs, rate=_rate(said, data),
+        words = cls(
+            people=str(said.get("people") or "people"), verbs=verbs,
             score=str(said.get("score") or data.get("score") or "score"), groups=told, columns=columns,
             positive=data.get("positive"),
         )  # fmt: skip
+        return replace(words, rate=str(said.get("rate") or "") or words._rate(data))
 
     # -- what was done, and what happened ---------------------------------------------------------------------------
     def done(self, role: str, label: int) -> str:
@@ -115,13 +117,36 @@ class FileWords:
         str
             To follow a number of people: '28 of 100 applicants were denied'.
         """
+        return self._in_words(role, label) or self._as_written(role, label)
+
+    def told(self, role: str, label: int) -> bool:
+        """Whether `done` is in words, the file's or those that its column or label is.
+
+        Parameters
+        ----------
+        role : {'decision', 'outcome'}
+            Which of the two.
+        label : {0, 1}
+            Its value.
+
+        Returns
+        -------
+        bool
+            False where it says 'have deny = yes'.
+        """
+        return bool(self._in_words(role, label))
+
+    def _in_words(self, role: str, label: int) -> str:
+        """What the file says of it, or the name of its column or label; empty where neither is in words."""
         if (role, label) in self.verbs:
             return self.verbs[role, label]
         other = _NEGATED.fullmatch(self.verbs.get((role, 1 - label), ""))
         if other is not None:
             verb, rest = other.groups()
             return f"{verb} {rest.removeprefix('not ')}" if rest.startswith("not ") else f"{verb} not {rest}"
-        return self._as_written(role, label)
+        if role == "decision" and "decision" not in self.columns:
+            return ""
+        return self._by_name(role, label)
 
     def _as_written(self, role: str, label: int) -> str:
         """What the column says, where nobody put it into words."""
@@ -139,14 +164,20 @@ class FileWords:
         counted = label_text(self.positive, role, 1)
         if label == 0 and label_text(self.positive, role, 0) != "0":
             return f"do not have {self.columns.get(role, role)} = {counted}"
-        return f"have {self.columns.get(role, role)} = {counted if label == 1 else '0'}"
+        bounded = "" if label == 1 and counted[:1] in "<>≤≥" else "= "
+        return f"have {self.columns.get(role, role)} {bounded}{counted if label == 1 else '0'}"
+
+    def _by_name(self, role: str, label: int) -> str:
+        """'were approved', where the column or the label that counts as 1 is such a word."""
+        column, counted = str(self.columns.get(role, role)), label_text(self.positive, role, 1)
+        return done_by_name((column, counted) if counted.lower() in YES else (counted,), label)
 
     # -- groups -----------------------------------------------------------------------------------------------------
     def said(self, attribute: str, label: str) -> str:
         """The file's own words for a group; empty where it has none."""
         told = self.groups.get(attribute, {})
         if isinstance(told, Mapping):
-            return told.get(canonical(label), "")
+            return told.get(canonical(label), "") or ("" if told else _said_by_name(attribute, label))
         answer = _answer(attribute, label)
         return "" if answer is None else told if answer else f"not {told}"
 
@@ -179,9 +210,6 @@ class FileWords:
         if label == MISSING:
             return f"{self.people} whose {attribute} is not known"
         answer = _answer(attribute, label)
-        if answer is not None and (label_of(attribute) or _plain(attribute) & TRUE_OF_PEOPLE):
-            name = " ".join(_plain(attribute)) if len(_plain(attribute)) == 1 else attribute
-            return name if answer else f"not {name}"
         if answer is None and _RANGE.fullmatch(label) and not label.isdigit():
             return f"{attribute} {label}"
         return f"{self.people} with {attribute} = {label}" if _is_code(label) else label
@@ -195,7 +223,74 @@ class FileWords:
         """People of one or several attributes at once, from the pairs that results hold: 'women, Black'."""
         return ", ".join(self.group(name, label) for name, label in place)
 
+    def label(self, place: Iterable[Iterable[str]]) -> str:
+        """People in a list or a table: 'Black, women' where the file has words, else 'race: Black, sex: F'."""
+        told = []
+        for name, label in place:
+            whole = label in (name, f"not {name}") and not _is_code(name)
+            told.append(self._listed(name, label) or (label if whole else f"{name}: {label}"))
+        return ", ".join(told)
+
+    def _listed(self, name: str, label: str) -> str:
+        """The words for one label or for several; empty where one of them has none."""
+        told = self.said(name, label)
+        if told or _LISTED not in label:
+            return told
+        each = [self.said(name, part) for part in label.split(_LISTED)]
+        return _LISTED.join(each) if all(each) else ""
+
+    def crowd(self, place: Iterable[Iterable[str]]) -> str:
+        """People in a sentence: 'Black applicants', 'Black women', 'applicants under 25', 'people with sens = 1'.
+
+        Parameters
+        ----------
+        place : iterable
+            The pairs of attribute and label that results hold.
+
+        Returns
+        -------
+        str
+            To follow a number: '28 of 100 Black applicants'.
+        """
+        parts_of = [self._part(name, label) for name, label in place]
+        before, nouns, after = (
+            [text for at, text in parts_of if at == kind] for kind in ("before", "noun", "after")
+        )
+        after = [f"who are {noun}" for noun in nouns[1:]] + after
+        text = " ".join([*before, nouns[0] if nouns else self.people])
+        return f"{text} {' and '.join(after)}" if after else text
+
+    def _part(self, name: str, label: str) -> tuple[str, str]:
+        """Where a group stands in a sentence: before the noun, as the noun, or behind it."""
+        told = self._listed(name, label)
+        if not told and attribute_of(name) == "sex":
+            told = sex_words(name, label.lower())
+        if not told and label in (name, f"not {name}") and not _is_code(name):
+            told = label
+        if told:
+            return shape(told)
+        if label == MISSING:
+            return "after", f"whose {name} is not known"
+        if _RANGE.fullmatch(label) and not label.isdigit():
+            return "after", f"aged {label}" if "age" in parts(name) else f"with {name} {label}"
+        if attribute_of(name) in ("race", "ethnic", "nationality") and not _is_code(label) and is_name(label):
+            return "before", label
+        return "after", f"with {name} = {label}"
+
     # -- rates ------------------------------------------------------------------------------------------------------
+    def _rate(self, data: Mapping[str, Any]) -> str:
+        """The name of the decision's rate from what the decision means; a bad one is never "selection"."""
+        if ("decision", 1) in self.verbs:
+            return f"share who {self.verbs['decision', 1]}"
+        if not data.get("decision") or not _is_bad(data):
+            return ""
+        named = label_text(self.positive, "decision", 1)
+        return (
+            f"share who {told}"
+            if (told := self._by_name("decision", 1))
+            else f"rate of {data['decision']} = {named}"
+        )
+
     @property
     def good_rate(self) -> str:
         """What the share of the other decision is called where 1 is a bad one; empty where the file has no words."""
@@ -210,17 +305,6 @@ class FileWords:
 def _table(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = content.get(name)
     return found if isinstance(found, Mapping) else {}
-
-
-def _rate(said: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """The name of the decision's rate: the file's, or from what the decision means; a bad one is never "selection"."""
-    if said.get("rate"):
-        return str(said["rate"])
-    if said.get("decision"):
-        return f"share who {said['decision']}"
-    if data.get("decision") and _is_bad(data):
-        return f"rate of {data['decision']} = {label_text(data.get('positive'), 'decision', 1)}"
-    return ""
 
 
 def _is_bad(data: Mapping[str, Any]) -> bool:
@@ -240,6 +324,15 @@ def _answer(attribute: str, label: str) -> bool | None:
         return label == attribute
     text = label.strip().lower()
     return None if text not in YES + NO else text in YES
+
+
+def _said_by_name(attribute: str, label: str) -> str:
+    """'white', 'not white': what a column of yes and no that is named after a group says."""
+    answer = _answer(attribute, label)
+    if answer is None or not (label_of(attribute) or _plain(attribute) & TRUE_OF_PEOPLE):
+        return ""
+    name = " ".join(_plain(attribute)) if len(_plain(attribute)) == 1 else attribute
+    return name if answer else f"not {name}"
 
 
 def _is_code(label: str) -> bool:
