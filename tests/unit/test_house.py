@@ -58,8 +58,19 @@ def test_few_options() -> None:
     assert sum(asked.values()) <= OPTIONS, asked
 
 
-def test_one_measure_is_light() -> None:
-    found = house.one_measure()
+@pytest.fixture(scope="module")
+def questions() -> Any:
+    return house.one_measure()
+
+
+def test_one_certify_hands_its_data_on_through_six_types(questions: Any) -> None:
+    """Untested groups stand in a list of the sorted ones, needed sizes beside the judgement."""
+    way = {"Request", "Cells", "SortedGroups", "Disparities", "Judgement", "CertifyResult"}
+    assert set(questions["handed"]) - way <= {"Coded", "MetricMoments", "LeftOut", "Untested", "Needed"}
+
+
+def test_one_measure_is_light(questions: Any) -> None:
+    found = questions
     assert not found["numba"]
     assert len(found["loaded"]) <= LOADED, found["loaded"]
     assert len(found["entered"]) <= ENTERED, found["entered"]
