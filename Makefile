@@ -119,9 +119,11 @@ office: dev ## public files of ten packages, opened as `fairtrial init` opens th
 attack: dev ## 200 random audits published, and an attacker who solves for every small count
 	@FAIRTRIAL_ATTACKS=200 $(RUN) $(PYTEST) tests/attack
 
-papers: ## run the tables and figures of the five papers, write docs/papers (in .venv-papers)
+# A single page: `make papers PAPERS=elfa`. FAIRTRIAL_DATA names the folder of the files that are not bundled. A run that
+# was stopped goes on where it was.
+papers: ## compute the tables and figures of the five papers again, write docs/papers (in .venv-papers)
 	$(INSTALL) .venv-papers -e . --group papers
-	@for script in examples/papers/*.py; do echo "fairtrial: $$script"; PYTHONPATH=. .venv-papers/bin/python "$$script" --full --out docs/papers || exit 1; done
+	@.venv-papers/bin/python -m fairtrial.papers._studies $(PAPERS) --full --out docs/papers
 
 docs: ## build the documentation site into site/
 	$(INSTALL) .venv -e . --group dev --group docs

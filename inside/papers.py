@@ -2,6 +2,13 @@
 
 from fairtrial.papers import elfa as elfa
 from fairtrial.papers import shapley_rawls as shapley_rawls
+from fairtrial.papers._studies.parts.kink import COVARIANCE as COVARIANCE
+from fairtrial.papers._studies.parts.kink import DRAWS as DRAWS
+from fairtrial.papers._studies.parts.kink import NAMES as NAMES
+from fairtrial.papers._studies.parts.kink import fairness_rejections as fairness_rejections
+from fairtrial.papers._studies.parts.kink import gap_levels as gap_levels
+from fairtrial.papers._studies.parts.kink import largest_p as largest_p
+from fairtrial.papers._studies.parts.kink import standard_errors as standard_errors
 from fairtrial.papers.conditional_bias_scan import BERNOULLI as BERNOULLI
 from fairtrial.papers.conditional_bias_scan import GAUSSIAN as GAUSSIAN
 from fairtrial.papers.conditional_bias_scan import CellList as CellList

@@ -9,14 +9,19 @@ A file holds `paper`, `question`, `page` (the gallery page), `setup` (code that 
     state    one of STATES
     printed  what the paper prints, and
     ours     what comes out here; where the call ends with a text, the test asks that it is this one
+    compared [[printed, ours, tolerance], …]: the call ends with as many numbers, which must be ours to the digits
+             written; "reproduces" asks that all are within the tolerance of what is printed, "differs" and "refuted"
+             that one is not, "limit" that the last of a curve is and its first is not
+    not_compared   why there is no number to compare
     reason   why it differs, is refuted or is missing, with what was measured
     call     code that runs it; tests/unit/test_paper_coverage.py runs every one. `example("elfa")` is
-             examples/papers/elfa.py, `np` is numpy
+             the study of that paper, `np` is numpy
 """
 
 from __future__ import annotations
 
 import tomllib
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +41,21 @@ STATES = {
     "here": "in the product as the paper has it",
     "reproduces": "the printed numbers come out",
     "differs": "computed here; other numbers come out, and the reason is given",
+    "limit": "true in the limit, fails at the sizes told; the measured curve is given",
     "refuted": "does not hold; here under a name that says so, with a valid version beside it",
     "missing": "not here, with the reason",
 }
-KEYS = {"item", "says", "where", "state", "printed", "ours", "reason", "call"}
+KEYS = {"item", "says", "where", "state", "printed", "ours", "compared", "not_compared", "reason", "call"}
+
+FOLDED = 8  # a longer table is opened by a click
 
 Paper = dict[str, Any]
 
 
 def read(name: str) -> Paper:
     """One paper's file."""
-    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    text = (FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text, parse_float=Decimal)  # as many digits as are written
 
 
 def written() -> list[str]:
@@ -54,7 +63,7 @@ def written() -> list[str]:
     return [name for name in PAPERS if (FOLDER / f"{name}.toml").exists()]
 
 
-def lines(paper: Paper) -> list[tuple[str, dict[str, str]]]:
+def lines(paper: Paper) -> list[tuple[str, dict[str, Any]]]:
     """Every line with its kind, in the order of KINDS."""
     return [(kind, line) for kind in KINDS for line in paper.get(kind, [])]
 
@@ -63,9 +72,21 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _row(line: dict[str, str]) -> str:
+def compared(line: dict[str, Any]) -> str:
+    """What a test asks of the line."""
+    if line.get("compared"):
+        return "; ".join(f"{printed} and {ours}, ±{within}" for printed, ours, within in line["compared"])
+    if line.get("ours") and line["state"] == "here":
+        return "ours, as text"
+    return (
+        f"not compared: {line['not_compared']}" if line.get("not_compared") else "not compared: the call runs"
+    )
+
+
+def _row(line: dict[str, Any]) -> str:
     state = line["state"] + (f": {line['reason']}" if line.get("reason") else "")
-    cells = [line["item"], line["says"], line["where"], state, line.get("printed", ""), line.get("ours", "")]
+    told = [line["item"], line["says"], line["where"], state, line.get("printed", ""), line.get("ours", "")]
+    cells = [*told, compared(line)]
     return "| " + " | ".join(map(_cell, cells)) + " |"
 
 
@@ -75,13 +96,19 @@ def page(name: str, paper: Paper) -> str:
         f"# {paper['paper']}: line by line",
         "",
         f"{paper['question']} The tables and figures are on [its page](../{paper['page']}); every line below has a",
-        f"call that a test runs (`docs/papers/coverage/{name}.toml`).",
+        f"call that a test runs (`docs/papers/coverage/{name}.toml`). The last column says which numbers it compares:",
+        "printed and ours, and how far apart they may be.",
         "",
     ]
     for kind, title in KINDS.items():
         if paper.get(kind):
-            text += [f"## {title}", "", "| in the paper | what it says | here | state | printed | ours |"]
-            text += ["|---|---|---|---|---|---|", *map(_row, paper[kind]), ""]
+            count = len(paper[kind])
+            text += [f"## {title}", ""]
+            if count > FOLDED:
+                text += [f'<details markdown="1"><summary>{count} lines</summary>', ""]
+            text += ["| in the paper | what it says | here | state | printed | ours | compared |"]
+            text += ["|---|---|---|---|---|---|---|", *map(_row, paper[kind]), ""]
+            text += ["</details>", ""] if count > FOLDED else []
     return "\n".join(text)
 
 
@@ -91,7 +118,7 @@ def index(papers: dict[str, Paper]) -> str:
         "# What is here of each paper",
         "",
         "One line per definition, theorem, algorithm, option, table and figure of each paper: where it is, whether it",
-        "reproduces, printed and ours. A test runs every line's call.",
+        "reproduces, printed and ours. A test runs every line's call and compares its numbers; what has none says so.",
         "",
         "| paper | lines | " + " | ".join(STATES) + " |",
         "|---|---:|" + "---:|" * len(STATES),

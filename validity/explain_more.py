@@ -33,7 +33,9 @@ BASE = 0.5
 def _stage(values: Floats, group: np.ndarray, levels: tuple[int, ...] = ()) -> FirstStage:
     """The first stage of explain for one rule's decisions (or scores) among people who all count."""
     groups = int(group.max()) + 1
-    allocations = tuple(Allocation(name, b_sequence(name, groups), b_sequence(name, 1)) for name in MEMBERS)
+    allocations = tuple(
+        Allocation(name, (b_sequence(name, groups),), b_sequence(name, 1), 1.0) for name in MEMBERS
+    )
     none, everyone = np.zeros(values.size), np.ones(values.size)
     game = TwoStageGame(
         outputs=np.stack([np.zeros_like(values), values], axis=1),

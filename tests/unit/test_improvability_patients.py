@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "examples" / "papers" / "improvability_patients.py"
-
-
-@pytest.fixture(scope="module")
-def study() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("improvability_patients", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.syspath_prepend(SCRIPT.parent)  # a paper's parts import each other
-        spec.loader.exec_module(module)
-    return module
+import fairtrial
+from fairtrial.papers._studies import improvability_patients as study
 
 
 def made_patients(path: Path, rows: int = 8000) -> Path:
@@ -51,21 +39,19 @@ def made_patients(path: Path, rows: int = 8000) -> Path:
 
 
 @pytest.mark.slow
-def test_every_table_and_figure_is_written(study: ModuleType, tmp_path: Path) -> None:
+def test_every_table_and_figure_is_written(tmp_path: Path) -> None:
     path = made_patients(tmp_path / "data_new.csv")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        text = study.page(path, tmp_path, trees=8, draws=100, splits=2)
-    assert [f"### Table {number}:" in text for number in range(1, 7)] == [True] * 6
-    assert text.count("| Black a1 |") == 6
-    assert "Figure 7" in text
-    assert len(list(tmp_path.glob("improvability_patients_*.svg"))) >= 2
-    for figure in ("gagne_sum_t", "gagne_sum_tm1"):
-        drawn = (tmp_path / f"improvability_patients_{figure}.svg").read_text(encoding="utf-8")
-        assert all(name in drawn for name in ("status quo", "random forest", "lasso", "linear regression"))
+        few: dict[str, Any] = {"trees": 8, "draws": 100, "splits": 2}
+        tables = [study.item(path, f"table {number}", **few)[0] for number in (1, 2, 6)]
+        assert [text.count("| Black a1 |") for text in tables] == [1, 1, 1]
+        assert "The article does not reject" in study.item(path, "figure 7", **few)[0]
+        words = str(study.item(path, "figure 2", **few)[1].to_dict())
+    assert all(name in words for name in ("status quo", "random forest", "lasso", "linear regression"))
 
 
-def test_neither_race_nor_the_outcome_is_a_feature(study: ModuleType, tmp_path: Path) -> None:
+def test_neither_race_nor_the_outcome_is_a_feature(tmp_path: Path) -> None:
     path = made_patients(tmp_path / "data_new.csv", 200)
     assert "gagne_sum_tm1" in study.patients(path, "gagne_sum_t").features
     features = study.patients(path, "gagne_sum_tm1").features
@@ -73,7 +59,7 @@ def test_neither_race_nor_the_outcome_is_a_feature(study: ModuleType, tmp_path: 
     assert "dem_race_black" not in features
 
 
-def test_printed_tables_agree_with_themselves(study: ModuleType) -> None:
+def test_printed_tables_agree_with_themselves() -> None:
     """p of a split is the largest of its three, and the gap is the distance of the levels, to the digits printed."""
     for table in study.PRINTED["tables"]:
         values = np.array(table["values"])
@@ -82,14 +68,14 @@ def test_printed_tables_agree_with_themselves(study: ModuleType) -> None:
         np.testing.assert_allclose(np.abs(values[:, 0] - values[:, 3]), values[:, 6], atol=0.0101)
 
 
-def test_another_file_is_refused(study: ModuleType, tmp_path: Path) -> None:
+def test_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.csv"
     path.write_text("race,score\nblack,1\n", encoding="utf-8")
-    with pytest.raises(SystemExit, match="is it the full file"):
+    with pytest.raises(fairtrial.InputError, match="is it the full file"):
         study.patients(path, "gagne_sum_t")
 
 
-def test_printed_tables_have_a_line_each(study: ModuleType) -> None:
+def test_printed_tables_have_a_line_each() -> None:
     lines = study.printed_medians([("mine", [0.5] * 10)]).splitlines()
     assert [line.split(":")[0] for line in lines[2:8]] == [f"| {number}" for number in range(1, 7)]
     assert lines[2].startswith("| 1: random forest, the year after | 7.55 | 6.52 | 0.0001 |")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import sys
+from collections.abc import Callable
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +16,17 @@ import numpy as np
 import pytest
 
 import fairtrial
+from fairtrial.papers._studies import (
+    conditional_bias_scan,
+    elfa,
+    improvability,
+    improvability_patients,
+    shapley_rawls,
+    transport,
+)
 
 ROOT = Path(__file__).parents[2]
+NUMBER = re.compile(r"[-−+]?(?:\d[\d,]*)?\.?\d+(?:e[-+]?\d+)?")
 
 
 def module(path: Path) -> Any:
@@ -32,19 +44,43 @@ PAPERS = {name: COVERAGE.read(name) for name in COVERAGE.written()}
 LINES = [(name, kind, line) for name, paper in PAPERS.items() for kind, line in COVERAGE.lines(paper)]
 
 
-@cache
-def example(name: str) -> Any:
-    sys.path.insert(0, str(ROOT / "examples" / "papers"))  # a paper's parts import each other
-    try:
-        return module(ROOT / "examples" / "papers" / f"{name}.py")
-    finally:
-        sys.path.pop(0)
+STUDIES = {
+    "elfa": elfa,
+    "transport": transport,
+    "conditional_bias_scan": conditional_bias_scan,
+    "shapley_rawls": shapley_rawls,
+    "improvability": improvability,
+    "improvability_patients": improvability_patients,
+}
+
+
+def page_lines(page: str) -> list[str]:
+    return (ROOT / "docs" / "papers" / page).read_text(encoding="utf-8").splitlines()
+
+
+def page_rows(page: str) -> Callable[..., list[float]]:
+    """`row("| 30 | article |", 1)`: numbers of the table row of the paper's page that begins so, by their place.
+
+    `after` names a line above it, where others begin alike.
+    """
+    lines = page_lines(page)
+
+    def row(start: str, *places: int, after: str = "") -> list[float]:
+        above = next(place for place, line in enumerate(lines) if after in line)
+        found = next(line for line in lines[above:] if line.startswith(start))
+        numbers = [
+            float(one.replace(",", "").replace("−", "-")) for one in NUMBER.findall(found[len(start) :])
+        ]
+        return [numbers[place] for place in places] if places else numbers
+
+    return row
 
 
 @cache
 def prepared(name: str) -> dict[str, Any]:
     """What a paper's calls may use."""
-    namespace: dict[str, Any] = {"fairtrial": fairtrial, "np": np, "example": example}
+    namespace: dict[str, Any] = {"fairtrial": fairtrial, "np": np, "example": STUDIES.__getitem__}
+    namespace |= {"row": page_rows(PAPERS[name]["page"]), "page_lines": page_lines(PAPERS[name]["page"])}
     exec(compile(PAPERS[name].get("setup", ""), f"{name}.toml: setup", "exec"), namespace)
     return namespace
 
@@ -69,10 +105,27 @@ def value_of(code: str, namespace: dict[str, Any], name: str) -> object:
         if line["state"] != "missing"
     ],
 )
-def test_a_lines_call_runs(name: str, line: dict[str, str]) -> None:
+def test_a_lines_call_runs(name: str, line: dict[str, Any]) -> None:
     found = value_of(line["call"], dict(prepared(name)), f"{name}: {line['item']}")
     if isinstance(found, str) and "ours" in line:
         assert found == line["ours"]
+    if "compared" in line:
+        check_numbers(line, np.atleast_1d(np.asarray(found, dtype=float)).ravel().tolist())
+
+
+def check_numbers(line: dict[str, Any], found: list[float]) -> None:
+    """Ours to the digits written; printed within the tolerance, or in one place not, as the state says."""
+    assert len(found) == len(line["compared"]), found
+    apart = []
+    for number, (printed, ours, tolerance) in zip(found, line["compared"], strict=True):
+        digit = Decimal(1).scaleb(int(Decimal(ours).as_tuple().exponent))
+        assert abs(number - float(ours)) <= 0.5001 * float(digit), (found, line["compared"])
+        apart.append(abs(float(ours) - float(printed)) > float(tolerance) + 1e-12)
+    if line["state"] == "limit":  # a curve, to the largest sample
+        assert apart[0]
+        assert not apart[-1]
+    else:
+        assert any(apart) == (line["state"] in ("differs", "refuted")), line["compared"]
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -89,7 +142,8 @@ def test_lines_are_whole(name: str) -> None:
         if line["state"] in ("reproduces", "differs"):
             assert line.get("printed"), line["item"]
             assert line.get("ours"), line["item"]
-        if line["state"] in ("differs", "refuted", "missing"):
+            assert ("compared" in line) != ("not_compared" in line), line["item"]
+        if line["state"] in ("differs", "refuted", "limit", "missing"):
             assert any(sign.isdigit() for sign in line.get("reason", "")), line["item"]
         assert ("call" in line) == (line["state"] != "missing"), line["item"]
 

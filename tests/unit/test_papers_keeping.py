@@ -8,7 +8,9 @@ from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "examples" / "papers" / "parts" / "keeping.py"
+import fairtrial
+
+SCRIPT = Path(fairtrial.__file__).parent / "papers" / "_studies" / "parts" / "keeping.py"
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from fairtrial._explain.request import (
 )
 from fairtrial._explain.result import ExplainResult
 from fairtrial._explain.solver.coalitions import group_members
-from fairtrial._explain.stages import ComparedGroups, FirstStage, SecondStage, pair_b1, scaled_gap
+from fairtrial._explain.stages import ComparedGroups, FirstStage, SecondStage, scaled_gap
 from fairtrial._inference.multiplicity import holm
 from fairtrial._metrics.values import Metric
 from fairtrial._results.column import State, defined_or, undefined
@@ -142,7 +142,7 @@ def _gap_rows(explanation: Explanation, compared: ComparedGroups, part: str) -> 
     rows = []
     p = [gap.p_value for gap in compared.gaps if gap is not None]
     adjusted = iter(holm(p).tolist() if p else [])
-    factor = pair_b1(explanation.game.allocations[0]) / explanation.game.baseline.value
+    factor = explanation.game.allocations[0].pair / explanation.game.baseline.value
     for (group, target), gap in zip(explanation.pair_labels, compared.gaps, strict=False):
         row = _blank(explanation, part, ALL_FEATURES, group, target)
         if gap is None:

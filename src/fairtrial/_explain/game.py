@@ -48,11 +48,12 @@ LARGEST_EXACT_BUDGET = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocation:
-    """One ESL value: its sequence over the groups and over the players."""
+    """One ESL value: its sequences over the groups (one for each attribute) and over the players."""
 
     name: str
-    groups: Floats
+    attributes: tuple[Floats, ...]
     players: Floats
+    pair: float  # b_1 of two groups by themselves
     sampled: bool = False
 
 
@@ -111,12 +112,16 @@ def _checked_budget(allocation: Any, players: int, budget: int | None) -> int:
 
 
 def find_allocations(
-    allocation: Any, groups: int, players: int, plan: CoalitionPlan
+    allocation: Any, levels: tuple[int, ...], players: int, plan: CoalitionPlan
 ) -> tuple[Allocation, ...]:
-    """The primary allocation first, then every other member that the evaluated coalitions allow."""
+    """The primary allocation first, then every other member that the evaluated coalitions allow.
+
+    `levels` has the number of groups, or of several attributes the number of each one's levels (Theorem A.1).
+    """
 
     def member(name: str, sampled: bool = False) -> Allocation:
-        return Allocation(name, b_sequence(name, groups), b_sequence(name, players), sampled)
+        each = tuple(b_sequence(name, size) for size in levels)
+        return Allocation(name, each, b_sequence(name, players), float(b_sequence(name, 2)[1]), sampled)
 
     if plan.sampled is not None:
         return member("shapley", sampled=True), member("equal_surplus")
@@ -125,12 +130,18 @@ def find_allocations(
         others = [name for name in MEMBERS if name != allocation] if complete else []
         return (member(allocation), *(member(name) for name in others))
     parts = {"groups": allocation, "features": allocation} if callable(allocation) else dict(allocation)
-    sequences = {
-        part: _given_sequence(part, parts.get(part, "shapley"), count)
-        for part, count in (("groups", groups), ("features", players))
-    }
-    given = Allocation("given", sequences["groups"], sequences["features"])
+    over = parts.get("groups", "shapley")
+    each = tuple(_given_sequence("groups", over, size) for size in levels)
+    own = _given_sequence("features", parts.get("features", "shapley"), players)
+    given = Allocation("given", each, own, _first_of_two(over, each))
     return (given, *(member(name) for name in MEMBERS))
+
+
+def _first_of_two(over: Any, each: tuple[Floats, ...]) -> float:
+    """b_1 of two groups: of the function or the member at n = 2, of numbers for two levels; of others Shapley's 1."""
+    if callable(over) or isinstance(over, str):
+        return float(_given_sequence("groups", over, 2)[1])
+    return next((float(b[1]) for b in each if b.size == 3), 1.0)
 
 
 def _given_sequence(part: str, b: str | Sequence[float] | Callable[[int, int], float], count: int) -> Floats:
@@ -155,9 +166,12 @@ def _given_sequence(part: str, b: str | Sequence[float] | Callable[[int, int], f
 def check_tells_apart(primary: Allocation, form: RowForm, group: NDArray[np.int64], groups: int) -> None:
     """Refuse an allocation whose group values can be equal while the rates are not."""
     weights = np.array([max(1.0, float(form.weight0[group == g].sum())) for g in range(groups)])
-    if not tells_groups_apart(primary.groups, weights):
+    several = len(primary.attributes) > 1  # then each attribute by itself, its levels of equal size
+    for b in primary.attributes:
+        if tells_groups_apart(b, np.ones(b.size - 1) if several else weights):
+            continue
         why = "b_1 = 0 makes the groups' values equal whatever their rates"
-        if groups > 2:
+        if b.size > 3:
             why = "these b make the groups' values equal for some unequal rates"
         raise InputError(
             WHO,
@@ -254,7 +268,9 @@ def make_game(
         form = replace(form, ends=score_ends(request.metric, outputs))
         baseline = 1.0 if baseline == "random" else baseline
     group, groups = explained.group[explained.test], len(explained.groups)
-    allocations = find_allocations(request.allocation, groups, len(explained.players), plan)
+    allocations = find_allocations(
+        request.allocation, explained.levels or (groups,), len(explained.players), plan
+    )
     check_tells_apart(allocations[0], form, group, groups)
     return TwoStageGame(
         outputs=outputs, masks=plan.masks, form=form, group=group, groups=groups, levels=explained.levels,
@@ -271,20 +287,14 @@ def value_targets(game: TwoStageGame, extra: int) -> Targets:
     """
     if game.levels:
         by_attribute = [
-            multi_attribute_targets([_sequence(allocation, size) for size in game.levels], 1.0)
-            for allocation in game.allocations
+            multi_attribute_targets(allocation.attributes, 1.0) for allocation in game.allocations
         ]
         weights = np.concatenate([found.weights for found in by_attribute], axis=1)
         found = Targets(by_attribute[0].unions, weights)
     else:
-        found = group_targets([allocation.groups for allocation in game.allocations], 1.0)
+        found = group_targets([allocation.attributes[0] for allocation in game.allocations], 1.0)
     padding = np.zeros((game.groups, extra, found.unions.size))
     return Targets(found.unions, np.concatenate([found.weights, padding], axis=1))
-
-
-def _sequence(allocation: Allocation, size: int) -> Floats:
-    """Of one attribute's levels; a given sequence is for the groups as they are, so Shapley stands for it here."""
-    return b_sequence(allocation.name if allocation.name in MEMBERS else "shapley", size)
 
 
 def _pairs(explained: ExplainedRows, target: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:

@@ -12,7 +12,6 @@ from fairtrial._audit.audit import Audit
 from fairtrial._compare.sorted_groups import find_atoms
 from fairtrial._explain.explained_rows import ExplainedRows
 from fairtrial._explain.game import (
-    Allocation,
     Estimates,
     TwoStageGame,
     add_error,
@@ -23,9 +22,7 @@ from fairtrial._explain.game import (
 from fairtrial._explain.request import WHO, ExplainRequest
 from fairtrial._explain.solver.coalitions import CoalitionRates, Contributions, Targets, contributions
 from fairtrial._explain.solver.esl import (
-    MEMBERS,
     Floats,
-    b_sequence,
     coefficients,
     monte_carlo_error,
     sampled_coefficients,
@@ -294,14 +291,7 @@ def _removal(game: TwoStageGame, found: Estimates) -> Estimates:
 
 def scaled_gap(game: TwoStageGame, stage: SecondStage, allocation: int) -> Estimates:
     """ΔC^k in units of the baseline, b_1·gap/baseline of the pair's own two-player game."""
-    return stage.scaled_gap.at(allocation).times(pair_b1(game.allocations[allocation]))
-
-
-def pair_b1(allocation: Allocation) -> float:
-    """b_1 of the two-player game of one pair; a given sequence over more groups counts as Shapley there."""
-    if allocation.name in MEMBERS:
-        return float(b_sequence(allocation.name, 2)[1])
-    return float(allocation.groups[1]) if allocation.groups.size == 3 else 1.0
+    return stage.scaled_gap.at(allocation).times(game.allocations[allocation].pair)
 
 
 def counted_strata(game: TwoStageGame) -> NDArray[np.int64]:

@@ -150,6 +150,11 @@ def notes(explanation: Explanation, details: dict[str, Any]) -> list[Note]:
         ),
         **_of_the_groups(explanation),
     }
+    if explanation.game.groups > 2 and explanation.request.gaps is not None:  # Remark 3.1 of the paper
+        found["pairs"] = (
+            "With more than two groups each gap is shared out by the game of its two groups alone. It is not the "
+            "difference of the contributions to their values, which depend on every group."
+        )
     if explanation.metric.name == "npv":
         found["npv"] = (
             "The paper's 'NPV' is P(outcome = 1 | decision = 0): that is 'for', the false omission rate."

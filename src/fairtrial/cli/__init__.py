@@ -103,6 +103,8 @@ def _application(method: Method) -> typer.Typer:
 
 def papers_group() -> Any:
     """`fairtrial papers elfa certify DATA …`: a group of groups, one for each paper."""
+    from fairtrial.cli.reproduce import REPRODUCED, reproducer
+
     group = TyperGroup(name=PAPERS, help=PAPERS_HELP, no_args_is_help=True)
     for paper, methods in paper_methods().items():
         inner = TyperGroup(name=paper, help=f"The methods of fairtrial.papers.{paper}.", no_args_is_help=True)
@@ -110,6 +112,12 @@ def papers_group() -> Any:
             command = plain(typer.main.get_command(_application(method)), name)
             command.callback = _worded(command.callback, Question.of(method).speech)
             inner.add_command(command, name)
+        if paper in REPRODUCED:
+            command = plain(typer.main.get_command(reproducer(paper)), "reproduce")
+            command.callback = _worded(
+                command.callback, CommandSpeech((), {"table": "--table", "figure": "--figure"})
+            )
+            inner.add_command(command, "reproduce")
         group.add_command(inner, paper)
     group.rich_markup_mode = None
     return group

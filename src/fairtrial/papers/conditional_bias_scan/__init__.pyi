@@ -12,6 +12,7 @@ from ._null import stratified as stratified
 from ._null import whole_sample as whole_sample
 from ._one_attribute import SearchSpace as SearchSpace
 from ._one_attribute import best_values as best_values
+from ._reproduce import reproduce as reproduce
 from ._score import BERNOULLI as BERNOULLI
 from ._score import GAUSSIAN as GAUSSIAN
 from ._score import CellList as CellList

@@ -5,6 +5,7 @@ from ._gaps import paper_gaps as paper_gaps
 from ._plug_in import plug_in_test as plug_in_test
 from ._plug_in import vector_log_ratio as vector_log_ratio
 from ._region import region_test as region_test
+from ._reproduce import reproduce as reproduce
 from .method import PaperCertificate as PaperCertificate
 from .method import PaperFlags as PaperFlags
 from .method import certify as certify

@@ -3,6 +3,7 @@ from ._linear_program import LinearProgram as LinearProgram
 from ._milp import LinearRule as LinearRule
 from ._milp import ProgramRows as ProgramRows
 from ._milp import best_linear_rule as best_linear_rule
+from ._reproduce import reproduce as reproduce
 from ._test import KinkedComponent as KinkedComponent
 from ._test import combine_p_values as combine_p_values
 from ._test import kinked_gap as kinked_gap

@@ -16,5 +16,6 @@ from ._parts import sample_coalitions as sample_coalitions
 from ._parts import sampled_coefficients as sampled_coefficients
 from ._parts import tells_groups_apart as tells_groups_apart
 from ._parts import tensor_coefficients as tensor_coefficients
+from ._reproduce import reproduce as reproduce
 from .method import ShapleyRawlsResult as ShapleyRawlsResult
 from .method import explain as explain

@@ -15,5 +15,6 @@ from ._parts import project as project
 from ._parts import score_distance as score_distance
 from ._parts import transport_plan as transport_plan
 from ._parts import tree_distance as tree_distance
+from ._reproduce import reproduce as reproduce
 from .method import FairnessTestResult as FairnessTestResult
 from .method import fairness_test as fairness_test

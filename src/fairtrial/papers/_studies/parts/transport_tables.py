@@ -9,8 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from parts.keeping import kept
-from parts.transport_data import People
 from scipy.stats import chi2, ttest_ind
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -18,6 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from fairtrial._transport.solver.gap_test import pooled_test
+from fairtrial.papers._studies.parts.keeping import kept
+from fairtrial.papers._studies.parts.transport_data import People
 from fairtrial.papers.transport import (
     RateContrasts,
     article_test,
@@ -199,7 +199,7 @@ def readings_table(sets: list[tuple[str, People, float]], splits: int) -> str:
         "|---|---|---|---|---|---|",
     ]
     for reading, data, strength in sets:
-        found = rejections(data, splits, lambda c=strength: SVC(kernel="linear", C=c))
+        found = rejections(data, splits, partial(SVC, kernel="linear", C=strength))
         for kind, result in found.items():
             shares = " | ".join(f"{value:.1f}%" for value in result.shares()["article"])
             lines.append(f"| {data.name} | {reading} | {WORDS[kind]} | {shares} |")
@@ -215,7 +215,7 @@ def losses_table(data: People, splits: int) -> str:
     for loss, make in LOSSES.items():
         cells, accuracy = [], 0.0
         for strength in (0.01, 0.1, 1.0, 10.0):
-            found = rejections(data, splits, lambda make=make, c=strength: make(c), ("fair",))["fair"]
+            found = rejections(data, splits, partial(make, strength), ("fair",))["fair"]
             cells.append(f"{found.shares()['article'][0]:.1f}%")
             accuracy = float(np.mean(found.accuracy)) if strength == 1.0 else accuracy
         lines.append(f"| {loss} | {' | '.join(cells)} | {accuracy:.1%} |")

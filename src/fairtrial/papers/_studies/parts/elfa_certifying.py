@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import numpy as np
-from parts.keeping import each, kept
 from scipy import stats
 
 from fairtrial._inference.evidence.atoms import Atoms
 from fairtrial._inference.joint.joint_test import joint_test
 from fairtrial._results.charts.theme import COLOURS, finish
 from fairtrial._work.compiled import njit
+from fairtrial.papers._studies.parts.keeping import each, kept
 from fairtrial.papers.elfa import vector_log_ratio
 
-PRINTED = json.loads((Path(__file__).parents[1] / "elfa_printed.json").read_text(encoding="utf-8"))
+PRINTED = json.loads((Path(__file__).parents[1] / "printed" / "elfa.json").read_text(encoding="utf-8"))
 BOOTSTRAP_DRAWS = 500
 LIKELIHOODS = {"EL": "empirical", "EEL": "euclidean"}
 LEVELS = (np.arange(1, 100) - 0.5) / 99
@@ -130,7 +131,7 @@ def seconds(m: int, n: int, repeats: int) -> dict[str, float]:
     """Processor seconds of one data set, by method."""
     generator = np.random.default_rng([2, m, n])
     samples = [squared_errors("5.1", m, n, generator) for _ in range(repeats)]
-    ways = {
+    ways: dict[str, Callable[[Atoms], Any]] = {
         "EL": lambda atoms: statistic(atoms, "EL"),
         "EEL": lambda atoms: statistic(atoms, "EEL"),
         "bootstrap": lambda atoms: bootstrap_covers(atoms, generator),

@@ -3,19 +3,15 @@
 Table 1's design (E[Y | selected] under a capacity, random forest, lasso and linear regression, K = 7 splits), its
 Figures 2 and 3, Appendix E's power curves, and the size of the article's fairness component near its kink.
 
-    python examples/papers/improvability.py                       quick: Adult as a stand-in, a few minutes
-    python examples/papers/improvability.py --full --out docs/papers
-
-The article's own Tables 1 to 6 need the full file of patients: improvability_patients.py.
-
-The hold-out sample of the same patients is used where FAIRTRIAL_OBERMEYER names it (or ../shared/data has it).
+The article's own Tables 1 to 6 need the full file of patients (`improvability_patients`), which is not public; the
+hold-out sample of the same patients is used where it is at hand.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import os
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +19,17 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from improvability_patients import models, numbers, plane, printed_medians
-from parts.drawing import drawn
-from parts.keeping import kept, spent
 
 import fairtrial
 from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish
 from fairtrial.papers import improvability
-from validity.improve_designs import fairness_rejections, standard_errors
-
-PROJECT = Path(__file__).resolve().parents[2]
-
-
-def holdout_path() -> Path | None:
-    named = os.environ.get("FAIRTRIAL_OBERMEYER")
-    path = Path(named) if named else PROJECT.parent / "shared" / "data" / "obermeyer_holdout.csv"
-    return path if path.exists() else None
+from fairtrial.papers._reproduction import Asked, Made
+from fairtrial.papers._studies import improvability_patients as patients
+from fairtrial.papers._studies.improvability_patients import models, numbers, plane, printed_medians
+from fairtrial.papers._studies.parts.data_files import find
+from fairtrial.papers._studies.parts.drawing import drawn
+from fairtrial.papers._studies.parts.keeping import how, kept, spent, template
+from fairtrial.papers._studies.parts.kink import fairness_rejections, standard_errors
 
 
 def holdout(path: Path) -> fairtrial.Audit:
@@ -85,7 +76,7 @@ def fixed(name: str) -> fairtrial.Fixed:
 
 def called(candidate: Any) -> str:
     """The name of a candidate."""
-    return candidate.rules if isinstance(candidate, fairtrial.Fixed) else candidate.name
+    return str(candidate.rules if isinstance(candidate, fairtrial.Fixed) else candidate.name)
 
 
 def splits_table(result: fairtrial.Result) -> str:
@@ -103,7 +94,9 @@ def splits_table(result: fairtrial.Result) -> str:
     return "\n".join(lines)
 
 
-def compared(audit: fairtrial.Audit, asked: list[Any], **settings: Any) -> tuple[str, dict[str, Any]]:
+def compared(
+    audit: fairtrial.Audit, asked: list[Any], **settings: Any
+) -> tuple[str, dict[tuple[str, str], Any]]:
     """The article's fairness component and the smooth one side by side, for each selection rule alone."""
     lines = [
         "| selection rule | fairness component | median p | p_value | verdict | largest Δf at Δa = 0 |",
@@ -123,13 +116,6 @@ def compared(audit: fairtrial.Audit, asked: list[Any], **settings: Any) -> tuple
             words = "rejects" if result.rejected else "does not reject"
             lines.append(f"| {name} | {method} | {middle:.4f} | {result.p_value:.4f} | {words} | {shown} |")
     return "\n".join(lines), results
-
-
-def power_curves(repeats: int, points: int) -> Any:
-    """Figure 5: rejections against the candidate's unfairness η."""
-    asked = {"repeats": repeats, "points": points}
-    rows = kept("improvability-power", asked, lambda: _power_rows(repeats, points))
-    return _curves(rows, "eta", "candidate's unfairness η (status quo 1.52)", "people")
 
 
 def _power_rows(repeats: int, points: int) -> list[dict[str, Any]]:
@@ -195,105 +181,6 @@ def _curves(rows: list[dict[str, Any]], x: str, title: str, panel: str) -> Any:
     return finish(alt.hconcat(*panels))
 
 
-PAGE = """# Testing the fairness-accuracy improvability of algorithms
-
-Auerbach, Liang, Okumura and Tabord-Meehan (2025). Made by `examples/papers/improvability.py`{how}, {time}; what is here
-of every definition, theorem and option is told [line by line](coverage/improvability.md).
-
-The article tests whether some rule is more accurate for both groups and less unfair. fairtrial computes the same test
-with p-values (1+k)/(1+Q), so that the article's 0.0000 is 0.0001 here, and with a fairness component that keeps its
-level: see [improve](../improve.md). Its Tables 1 to 6 and Figures 2, 3, 6 and 7 are of 48,784 patients whose file is
-not bundled: `examples/papers/improvability_patients.py --data data_new.csv` writes them, printed numbers, those by the
-article's formula and the valid ones side by side. A third of these patients is below.
-
-## In Python
-
-`fairtrial.papers.improvability` holds the article's own test and its parts. `improve` takes the options of the
-[question](../improve.md) and those that only the article has: `component` (its fairness component with the kink, or the
-smooth one), `train_share` β, `aggregate`, `weights` of the groups' accuracies (footnote 11), and as constraints of its
-section 1 `independent_given` and `permissible`.
-
-```python
-import fairtrial
-from fairtrial.papers import improvability
-
-people = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5)
-pair = [{{"race": "African-American"}}, {{"race": "Caucasian"}}]
-tested = fairtrial.Fixed("decile_score", sign={{"race": "African-American"}})
-asked = {{"by": pair, "candidates": tested, "constraints": {{"capacity": 0.3}}, "bootstrap": 500}}
-for component in ("paper", "smooth"):
-    found = improvability.improve(people, "fpr", component=component, **asked)
-    print(component, round(found.p_value, 2))
-```
-
-```text
-paper 1.0
-smooth 1.0
-```
-
-`LinearProgram("F.5")`, `"F.6"` and `"P'"` are the mixed integer programs of Appendix F as candidates, exact searches
-among linear rules on a subsample (40 rows by default); HiGHS proves optimality up to about fifty rows, the result
-quotes what was proved on the subsample, and the time limit makes it depend on the machine. `best_linear_rule` solves
-one on given rows. `kinked_gap` is the fairness component, `split_rows` the split, `combine_p_values` the median rule of
-Corollary 1, and `splits_against_manipulation` the K of Proposition 1:
-
-```python
-print(improvability.splits_against_manipulation(0.05), improvability.combine_p_values([0.01, 0.04, 0.2], "median"))
-```
-
-```text
-7 0.08
-```
-
-## Tables 1 to 6 as printed, beside the hold-out third
-
-Medians over the article's seven splits: mean conditions of the selected under the candidate (a₁) and the status quo
-(a₀), the gap between the groups, and the p-value of the test. The last lines are of the 16,099 patients at hand, whose
-scores were fitted on the other two thirds: one test on all of them, by the article's formula and validly.
-
-{printed}
-
-{sections}
-
-## Appendix E: power of the fairness component
-
-![Power](improvability_power.svg)
-
-Where both keep their level (gaps far from zero) they have the same power; near a perfectly fair candidate the smooth
-form gives up some.
-
-## The size of the fairness component
-
-The candidate is exactly as unfair as the status quo; each point should be at most 5%. {repeats:,} repeats per point, so
-that a share of 5% has a standard error of {noise:.1%}.
-
-![Size](improvability_size.svg)
-
-{size}
-
-The article's Assumption 1 keeps the gap away from zero as the sample grows; it does not in a sample of given size. With
-gaps one or two standard errors from zero, the absolute value has its kink within reach of the noise, and the bootstrap
-rejects up to four times too often.
-"""
-
-SECTION = """## {title}
-
-{intro}
-
-{compared}
-
-{name}, {method} component, test by test:
-
-{table}
-
-![The selection rules beside the status quo (the article's Figure 2)](improvability_{key}_rules.svg)
-
-![Every test of the first rule](improvability_{key}_utilities.svg)
-
-![Surface](improvability_{key}_surface.svg)
-"""
-
-
 def section(
     title: str, intro: str, key: str, audit: fairtrial.Audit, asked: list[Any], **settings: Any
 ) -> dict[str, Any]:
@@ -305,7 +192,7 @@ def section(
     first, second = result.details["claim"]["groups"]
     charts = {"rules": plane(valid, (first, second), result.details["levels"][0]["metric"])}
     charts |= {picture.name: picture.chart for picture in result.pictures()}
-    words = SECTION.format(
+    words = template("improvability_section").format(
         title=title, intro=intro, compared=text, name=name.capitalize(), method="smooth",
         table=splits_table(result), key=key,
     )  # fmt: skip
@@ -368,43 +255,80 @@ def on_adult(rows: int, trees: int, draws: int, jobs: int) -> dict[str, Any]:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def _sizes(asked: Asked) -> tuple[int, int, int, int]:
+    """Trees, bootstrap draws, repeats and points of a curve."""
+    return (300, 10_000, 5000, 15) if asked.full else (30, 2000, 400, 8)
+
+
+def _patients_item(asked: Asked, name: str) -> Made:
+    """A table or figure of the full file of patients; without it what is printed, beside the hold-out third."""
+    path = find("patients", asked.data)
+    trees, draws, *_ = _sizes(asked)
+    if path is not None:
+        return patients.item(path, name, trees=trees, draws=draws, jobs=asked.jobs)
+    found = _holdout_part(asked)
+    figures = {"figure 2": "rules", "figure 3": "surface", "figure 6": "rules", "figure 7": "surface"}
+    drawing = (
+        found["figures"][f"improvability_holdout_{figures[name]}"] if found and name in figures else None
     )
-    parser.add_argument(
-        "--full", action="store_true", help="the article's numbers of trees, draws and repeats"
+    stands = (
+        "printed, beside the hold-out third" if found else "printed; the hold-out third is not at hand either"
     )
-    parser.add_argument("--jobs", type=int, default=1, help="parallel workers of the random forest")
-    parser.add_argument(
-        "--out", type=Path, default=None, help="write the page and its figures into this folder"
+    text = f"The file of 48,784 patients is not public. {stands.capitalize()}:\n\n"
+    return text + printed_medians(
+        found["lines"] if found else [], name[6:] if name.startswith("table") else ""
+    ), drawing
+
+
+def _holdout_part(asked: Asked) -> dict[str, Any] | None:
+    held, (_, draws, *_) = find("patients_holdout", asked.data), _sizes(asked)
+    if held is None:
+        return None
+    settings = {"draws": draws, "of": hashlib.sha256(held.read_bytes()).hexdigest()}
+    return dict(kept("improvability-holdout", settings, lambda: _holdout_once(held, draws)))
+
+
+@cache
+def _holdout_once(held: Path, draws: int) -> dict[str, Any]:
+    return on_holdout(held, draws)
+
+
+def _power(asked: Asked) -> Made:
+    *_, repeats, points = _sizes(asked)
+    rows = kept(
+        "improvability-power", {"repeats": repeats, "points": points}, lambda: _power_rows(repeats, points)
     )
-    given = parser.parse_args()
-    trees, draws, repeats, points = (300, 10_000, 5000, 15) if given.full else (30, 2000, 400, 8)
-    rows = 48_842 if given.full else 30_000
-    held, found = holdout_path(), []
-    if held is not None:
-        asked = {"draws": draws, "of": hashlib.sha256(held.read_bytes()).hexdigest()}
-        found.append(kept("improvability-holdout", asked, lambda: on_holdout(held, draws)))
-    asked = {"rows": rows, "trees": trees, "draws": draws}
-    found.append(kept("improvability-adult", asked, lambda: on_adult(rows, trees, draws, given.jobs)))
-    power, (size, size_table) = power_curves(repeats, points), size_curves(repeats, points)
-    page = PAGE.format(
-        how=" --full" if given.full else ", quick form", sections="\n".join(part["text"] for part in found).strip(),
-        printed=printed_medians(found[0]["lines"] if held else []), repeats=repeats,
-        noise=(0.05 * 0.95 / repeats) ** 0.5, size=size_table, time=spent(),
+    lines = ["| people | candidate's unfairness η | article | smooth |", "|---:|---:|---:|---:|"]
+    for article, smooth in zip(rows[::2], rows[1::2], strict=True):
+        shares = f"{article['share']:.3f} | {smooth['share']:.3f}"
+        lines.append(f"| {article['people'].split()[0]} | {article['eta']:.3f} | {shares} |")
+    return "\n".join(lines), _curves(rows, "eta", "candidate's unfairness η (status quo 1.52)", "people")
+
+
+def _item(name: str) -> Callable[[Asked], Made]:
+    return lambda asked: _patients_item(asked, name)
+
+
+ITEMS: dict[str, Callable[[Asked], Made]] = {
+    **{f"table {number}": _item(f"table {number}") for number in range(1, 7)},
+    **{f"figure {number}": _item(f"figure {number}") for number in (2, 3, 6, 7)},
+    "figure 5": _power,
+}
+
+
+def page(asked: Asked) -> tuple[str, dict[str, Any]]:
+    """The page and its figures."""
+    trees, draws, repeats, points = _sizes(asked)
+    held = _holdout_part(asked)
+    found = [] if held is None else [held]
+    rows = 48_842 if asked.full else 30_000
+    settings = {"rows": rows, "trees": trees, "draws": draws}
+    found.append(kept("improvability-adult", settings, lambda: on_adult(rows, trees, draws, asked.jobs)))
+    size, size_table = size_curves(repeats, points)
+    text = template("improvability").format(
+        how=how(asked), sections="\n".join(part["text"] for part in found).strip(),
+        printed=printed_medians(held["lines"] if held else []), repeats=repeats,
+        noise=(0.05 * 0.95 / repeats) ** 0.5, size=size_table, power=_power(asked)[0], time=spent(),
     )  # fmt: skip
-    print(page)
-    if given.out is not None:
-        given.out.mkdir(parents=True, exist_ok=True)
-        (given.out / "improvability.md").write_text(page, encoding="utf-8")
-        charts = {"improvability_power": power, "improvability_size": size}
-        figures = {name: drawn(chart) for name, chart in charts.items()}
-        for name, svg in [
-            item for part in [*found, {"figures": figures}] for item in part["figures"].items()
-        ]:
-            (given.out / f"{name}.svg").write_text(svg, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    figures = {"improvability_power": _power(asked)[1], "improvability_size": size}
+    return text, {**{name: svg for part in found for name, svg in part["figures"].items()}, **figures}

@@ -16,9 +16,10 @@ from typing import Any
 import joblib
 
 import fairtrial
+from fairtrial.papers._reproduction import Asked
 
 HERE = Path(__file__).resolve().parents[1]
-FOLDER = HERE.parents[1] / ".cache" / "papers"
+FOLDER: Path | None = None  # where finished parts are kept; none are when a single table is asked for
 ELSEWHERE = {"workers": 0.0, "kept": 0.0}  # processor seconds outside this process, and of parts kept before
 
 
@@ -27,13 +28,15 @@ def code() -> str:
     """A digest of everything that a number may depend on."""
     digest = hashlib.sha256()
     package = Path(fairtrial.__file__).parent
-    for path in [*sorted(package.rglob("*.py")), *sorted(HERE.rglob("*.py")), *sorted(HERE.glob("*.json"))]:
+    for path in [*sorted(package.rglob("*.py")), *sorted(HERE.glob("printed/*.json"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 def kept(part: str, settings: dict[str, Any], compute: Callable[[], Any]) -> Any:
     """What `compute` gives, as plain JSON; taken from the folder where it is there already."""
+    if FOLDER is None:
+        return json.loads(json.dumps(compute()))
     named = f"{code()}|{json.dumps(settings, sort_keys=True)}"
     path = FOLDER / f"{part}-{hashlib.sha256(named.encode()).hexdigest()[:16]}.json"
     if path.exists():
@@ -51,8 +54,13 @@ def kept(part: str, settings: dict[str, Any], compute: Callable[[], Any]) -> Any
     return json.loads(text)["value"]
 
 
+def start() -> None:
+    """Begin to count the time of a page."""
+    ELSEWHERE.update(workers=0.0, kept=0.0, before=-time.process_time())
+
+
 def seconds() -> float:
-    """Processor time so far: this process, its workers, and the parts that were kept."""
+    """Processor time of the page so far: this process, its workers, and the parts that were kept."""
     return time.process_time() + sum(ELSEWHERE.values())
 
 
@@ -75,8 +83,12 @@ def each(function: Callable[..., Any], items: Iterable[tuple[Any, ...]], jobs: i
     return [value for value, _ in done]
 
 
-def with_own_code(page: str, name: str) -> str:
-    """The page, followed by what the one in docs says of the paper's room, which is written by hand."""
-    known = (HERE.parents[1] / "docs" / "papers" / f"{name}.md").read_text(encoding="utf-8")
-    _, head, own = known.partition("\n## In your own code\n")
-    return f"{page.rstrip()}\n{head}{own}"
+def template(name: str) -> str:
+    """A page but for its numbers. What is said in it is no code: parts that are kept stay kept when it changes."""
+    return (HERE / "pages" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def how(asked: Asked) -> str:
+    """With which numbers of repeats a page was made."""
+    share = "" if asked.share == 1 else f", {asked.share:g} of the repeats"
+    return f"in full{share}" if asked.full else "quick form"

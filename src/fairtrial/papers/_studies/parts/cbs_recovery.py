@@ -8,13 +8,13 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from parts.cbs_compas import ATTRIBUTES, audit_of, compas
-from parts.cbs_rivals import gerryfair, multiaccuracy, one_hot
-from parts.keeping import each, kept
 
 from fairtrial._results.charts.theme import CATEGORIES, finish
 from fairtrial._scan.solver.scan_table import CountedRows, build_table, log_odds
 from fairtrial._scan.solver.value_sets import Direction
+from fairtrial.papers._studies.parts.cbs_compas import ATTRIBUTES, audit_of, compas
+from fairtrial.papers._studies.parts.cbs_rivals import gerryfair, multiaccuracy, one_hot
+from fairtrial.papers._studies.parts.keeping import each, kept
 from fairtrial.papers.conditional_bias_scan import (
     SearchedCells,
     find_subgroups,

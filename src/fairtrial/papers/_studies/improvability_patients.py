@@ -1,17 +1,12 @@
 """Tables 1 to 6 and Figures 2, 3, 6 and 7 of the improvability article, from the full file of its patients.
 
-The file (48,784 rows, the public release behind Obermeyer et al. 2019) is not bundled: name it.
-
-    python examples/papers/improvability_patients.py --data data_new.csv
-    python examples/papers/improvability_patients.py --data data_new.csv --full --out docs/papers
-
-Without `--data` nothing is done. Printed numbers are in improvability_tables.json; the article's random halves are not
-published, so printed and computed numbers are compared by their median and range over the seven splits.
+The file (48,784 rows) is not public: who has it names it by `data=`. Printed numbers are in printed/improvability.json;
+the article's random halves are not published, so printed and computed numbers are compared by their median and range
+over the seven splits.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 from pathlib import Path
@@ -19,16 +14,16 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from parts.drawing import drawn
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LassoCV, LinearRegression
 
 import fairtrial
 from fairtrial import Estimator
+from fairtrial._errors import Fault, InputError
 from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish
 from fairtrial.papers import improvability
 
-PRINTED = json.loads(Path(__file__).with_name("improvability_tables.json").read_text(encoding="utf-8"))
+PRINTED = json.loads((Path(__file__).parent / "printed" / "improvability.json").read_text(encoding="utf-8"))
 NEEDED = {"race", "risk_score_t", "gagne_sum_t", "gagne_sum_tm1", "cost_t"}
 GROUPS = ("black", "white")
 YEARS = {
@@ -51,7 +46,8 @@ def patients(path: Path, outcome: str) -> fairtrial.Audit:
     with path.open(newline="", encoding="utf-8") as file:
         columns = next(csv.reader(file))
     if not set(columns) >= NEEDED:
-        raise SystemExit(f"{path} has no columns {sorted(NEEDED - set(columns))}: is it the full file?")
+        required = f"must have the columns {sorted(NEEDED - set(columns))}: is it the full file?"
+        raise InputError("reproduce", Fault("data", required))
     features = [
         name
         for name in columns
@@ -88,12 +84,13 @@ def beside_printed(printed: np.ndarray, paper: np.ndarray, valid: np.ndarray) ->
     return "\n".join(lines)
 
 
-def printed_medians(beside: list[tuple[str, list[float]]]) -> str:
+def printed_medians(beside: list[tuple[str, list[float]]], only: str = "") -> str:
     """A line per printed table, the median over its splits; below them lines of one's own in the same columns."""
     lines = [f"| table | {' | '.join(PRINTED['columns'])} |", "|---|" + "---:|" * len(PRINTED["columns"])]
     printed = [
         (f"{one['table']}: {one['rule']}, {YEARS[one['outcome']][0]}", list(np.median(one["values"], axis=0)))
         for one in PRINTED["tables"]
+        if only in ("", one["table"])
     ]
     for name, values in [*printed, *beside]:
         cells = [
@@ -110,7 +107,7 @@ def plane(results: dict[str, fairtrial.Result], groups: tuple[str, str], title: 
     places = {"status quo": now} | {
         name: _levels(found, groups, "alternative") for name, found in results.items()
     }
-    points = [{"rule": name, "x": x, "y": y} for name, (x, y) in places.items()]
+    points: list[dict[str, Any]] = [{"rule": name, "x": x, "y": y} for name, (x, y) in places.items()]
     ends = [value for point in points for value in (point["x"], point["y"])]
     pad = 0.08 * (max(ends) - min(ends))
     low, high = min(ends) - pad, max(ends) + pad
@@ -138,100 +135,51 @@ def _levels(result: fairtrial.Result, groups: tuple[str, str], rule: str) -> lis
     return [means[rule, group] for group in groups]
 
 
-def year(path: Path, outcome: str, out: Path | None, settings: dict[str, Any], trees: int, jobs: int) -> str:
-    """The three tables of one outcome, and its figures."""
-    audit = patients(path, outcome)
-    when, figure, surface = YEARS[outcome]
-    parts, valid = [f"## Conditions in {when}"], {}
-    for estimator in models(trees, jobs):
-        found = {
-            method: improvability.improve(
-                audit, "ppv", "ppv", candidates=[estimator], component=method, **settings
-            )
-            for method in ("paper", "smooth")
-        }
-        valid[estimator.name] = found["smooth"]
-        table = next(
-            one for one in PRINTED["tables"] if (one["rule"], one["outcome"]) == (estimator.name, outcome)
-        )
-        parts.append(f"### Table {table['table']}: {estimator.name}")
-        parts.append(
-            beside_printed(np.array(table["values"]), numbers(found["paper"]), numbers(found["smooth"]))
-        )
-        parts.append(f"Verdict: {found['smooth'].verdict.text}.")
-    parts.append(f"![{figure}](improvability_patients_{outcome}.svg)")
-    if out is not None:
-        _write(
-            out / f"improvability_patients_{outcome}.svg",
-            plane(valid, GROUPS, "mean conditions of the selected"),
-        )
-        if surface:
-            _surface(valid["random forest"], out / "improvability_patients_surface.svg")
-    if surface:
-        reached = valid["random forest"].largest_fairness_gain(0.0)
-        parts.append(f"![{surface}](improvability_patients_surface.svg)")
-        parts.append(
-            f"Largest Δf at Δa = 0: printed 0.64, ours {'none' if reached is None else f'{reached:.2f}'}."
-        )
-    return "\n\n".join(parts)  # fmt: skip
+def settings_of(draws: int, splits: int) -> dict[str, Any]:
+    by = [{"race": group} for group in GROUPS]
+    return {"by": by, "constraints": {"capacity": 0.03}, "bootstrap": draws, "splits": splits}
 
 
-def cost_as_accuracy(path: Path, out: Path | None, settings: dict[str, Any], estimator: Estimator) -> str:
+def table_of(path: Path, number: str, trees: int, draws: int, jobs: int, splits: int = 7) -> tuple[str, Any]:
+    """One of Tables 1 to 6: printed, by the article's formula and valid; with the valid result."""
+    printed = next(one for one in PRINTED["tables"] if one["table"] == number)
+    audit = patients(path, printed["outcome"])
+    [estimator] = [model for model in models(trees, jobs) if model.name == printed["rule"]]
+    found = {
+        method: improvability.improve(
+            audit, "ppv", "ppv", candidates=[estimator], component=method, **settings_of(draws, splits)
+        )
+        for method in ("paper", "smooth")
+    }
+    text = beside_printed(np.array(printed["values"]), numbers(found["paper"]), numbers(found["smooth"]))
+    return f"{text}\n\nVerdict: {found['smooth'].verdict.text}.", found["smooth"]
+
+
+def item(path: Path, name: str, *, trees: int, draws: int, jobs: int = 1, splits: int = 7) -> tuple[str, Any]:
+    """A table or a figure of the article from its file of patients."""
+    kind, _, number = name.partition(" ")
+    if kind == "table":
+        return table_of(path, number, trees, draws, jobs, splits)[0], None
+    if number == "7":
+        return cost_as_accuracy(path, settings_of(draws, splits), models(trees, jobs)[0])
+    outcome = "gagne_sum_tm1" if number == "6" else "gagne_sum_t"
+    numbers_of = [one["table"] for one in PRINTED["tables"] if one["outcome"] == outcome]
+    rules = {one["table"]: one["rule"] for one in PRINTED["tables"]}
+    if number == "3":
+        found = table_of(path, numbers_of[0], trees, draws, jobs, splits)[1]
+        reached = found.largest_fairness_gain(0.0)
+        said = "none" if reached is None else f"{reached:.2f}"
+        return f"Largest Δf at Δa = 0: printed 0.64, ours {said}.", _surface(found)
+    valid = {rules[table]: table_of(path, table, trees, draws, jobs, splits)[1] for table in numbers_of}
+    return "", plane(valid, GROUPS, "mean conditions of the selected")
+
+
+def cost_as_accuracy(path: Path, settings: dict[str, Any], estimator: Estimator) -> tuple[str, Any]:
     """Appendix H.3 and Figure 7: the mean cost of the selected as accuracy, their conditions as fairness."""
     cost = fairtrial.Metric("mean cost of the selected", value="cost_t", given={fairtrial.role.decision: 1})
     result = fairtrial.improve(patients(path, "gagne_sum_t"), "ppv", cost, candidates=[estimator], **settings)
-    if out is not None:
-        _surface(result, out / "improvability_patients_cost.svg")
-    return (
-        "## Cost as accuracy (H.3)\n\nThe article does not reject (its Figure 7). Here: "
-        f"{result.verdict.text}.\n\n![Figure 7](improvability_patients_cost.svg)"
-    )
+    return f"The article does not reject (its Figure 7). Here: {result.verdict.text}.", _surface(result)
 
 
-def _surface(result: fairtrial.Result, path: Path) -> None:
-    for picture in result.pictures():
-        if picture.name == "surface":
-            _write(path, picture.chart)
-
-
-def _write(path: Path, chart: Any) -> None:
-    path.write_text(drawn(chart), encoding="utf-8")
-
-
-def page(path: Path, out: Path | None, *, trees: int, draws: int, jobs: int = 1, splits: int = 7) -> str:
-    """All tables of the article, with its figures written into `out`."""
-    by = [{"race": group} for group in GROUPS]
-    settings = {"by": by, "constraints": {"capacity": 0.03}, "bootstrap": draws, "splits": splits}
-    return "\n\n".join(
-        [
-            "# The patients of Obermeyer et al. (2019)",
-            f"{PRINTED['source']}: {PRINTED['settings']}. Median over the splits, and their range.",
-            *(year(path, outcome, out, settings, trees, jobs) for outcome in YEARS),
-            cost_as_accuracy(path, out, settings, models(trees, jobs)[0]),
-        ]
-    ) + "\n"  # fmt: skip
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=None, help="the article's file (48,784 rows)")
-    parser.add_argument("--full", action="store_true", help="the article's numbers of trees and draws")
-    parser.add_argument("--jobs", type=int, default=1, help="parallel workers of the random forest")
-    parser.add_argument("--out", type=Path, default=None, help="write the page and its figures here")
-    given = parser.parse_args()
-    if given.data is None:
-        print("fairtrial: the article's full file is not bundled; name it with --data")
-        return
-    if given.out is not None:
-        given.out.mkdir(parents=True, exist_ok=True)
-    trees, draws = (300, 10_000) if given.full else (30, 2000)
-    text = page(given.data, given.out, trees=trees, draws=draws, jobs=given.jobs)
-    print(text)
-    if given.out is not None:
-        (given.out / "improvability_patients.md").write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def _surface(result: fairtrial.Result) -> Any:
+    return next((picture.chart for picture in result.pictures() if picture.name == "surface"), None)

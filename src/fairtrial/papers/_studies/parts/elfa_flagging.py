@@ -6,13 +6,13 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from parts.elfa_certifying import PRINTED
-from parts.keeping import each, kept
 from scipy import special, stats
 
 from fairtrial._inference.means.empirical_likelihood import CountedValues, el_log_ratio
 from fairtrial._inference.multiplicity import benjamini_hochberg
 from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish
+from fairtrial.papers._studies.parts.elfa_certifying import PRINTED
+from fairtrial.papers._studies.parts.keeping import each, kept
 
 BOUND = 0.05
 TESTS = {
@@ -89,7 +89,7 @@ def power_curves(repeats: int, sizes: tuple[int, ...], taus: tuple[float, ...]) 
     return list(kept("elfa-figures-2-3", settings, compute))
 
 
-def rejection_table(rows: list[dict[str, Any]]) -> str:
+def rejection_table(rows: list[dict[str, Any]], only: str = "") -> str:
     """At the bound, where 5% are allowed, and at 0.3: the authors' published shares beside ours."""
     here = {(row["noise"], row["n"], row["tau"]): row for row in rows}
     lines = [
@@ -99,7 +99,7 @@ def rejection_table(rows: list[dict[str, Any]]) -> str:
     ]
     for noise, n, test, el, student, el_power, student_power in PRINTED["figures_2_and_3"]["rows"]:
         size, power = here.get((noise, n, BOUND)), here.get((noise, n, 0.3))
-        if size is None or power is None:
+        if size is None or power is None or (only and noise != only):
             continue
         valid = f"{size['EL']['inside, valid']:.3f}" if test == "inside" else ""
         lines.append(

@@ -7,11 +7,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 import pandas as pd
-from parts.elfa_certifying import PRINTED
 
 import fairtrial
 from fairtrial._inference.multiplicity import benjamini_hochberg
 from fairtrial._results.charts.theme import COLOURS, finish
+from fairtrial.papers._studies.parts.elfa_certifying import PRINTED
+from fairtrial.papers._studies.parts.trees import Leaf, tree_drawing
 
 AGES = ["Less than 25", "25 - 45", "Greater than 45"]
 CAUCASIAN = {"race": "Caucasian"}
@@ -24,6 +25,7 @@ TREES: dict[str, dict[str, Any]] = {
     "5 (a)": {"root": {"race": "African-American"}, "split": "age_cat", "target": CAUCASIAN, "above": True},
     "5 (b)": {"root": {"age_cat": "Less than 25"}, "split": "race", "target": CAUCASIAN, "above": True},
     "6 (a)": {"root": {"race": "Caucasian"}, "split": "age_cat", "target": "overall", "above": False},
+    "6 (b)": {"root": {"age_cat": "Less than 25"}, "split": "race", "target": "overall", "above": False},
 }
 
 
@@ -41,7 +43,11 @@ def headline(audit: fairtrial.Audit) -> str:
         "|---|---|---|---|---|",
         "| paper prints | .018 to .058 | .022 to .055 | | not certified |",
     ]
-    for method, words in (("plug-in", "plug-in, as the paper"), ("profile", "profile likelihood, valid")):
+    methods: list[tuple[Any, str]] = [
+        ("plug-in", "plug-in, as the paper"),
+        ("profile", "profile likelihood, valid"),
+    ]
+    for method, words in methods:
         cells = []
         for level in (0.95, 0.9):
             result = fairtrial.papers.elfa.certify(
@@ -142,72 +148,108 @@ def figure_4(rows: list[dict[str, Any]]) -> Any:
     return finish(panels.facet(alt.Facet("panel:N", title=None), columns=2).resolve_scale(y="independent"))
 
 
-def flagged_trees(audit: fairtrial.Audit) -> str:
-    """Figures 5 and 6: the authors' nodes by plug-in, each corrected by itself, beside one valid family."""
+def trees(audit: fairtrial.Audit, figure: str = "") -> dict[str, list[list[Leaf]]]:
+    """Figures 5 and 6: the nodes of each tree, by the authors' formula and validly as one family."""
+    return {name: _tree(audit, tree) for name, tree in TREES.items() if name.startswith(figure)}
+
+
+def _tree(audit: fairtrial.Audit, tree: dict[str, Any]) -> list[list[Leaf]]:
+    root = tree["root"]
+    sexes = [root | {"sex": sex} for sex in ("Male", "Female")]
+    values = AGES if tree["split"] == "age_cat" else list(audit.levels("race"))
+    nodes = [[root], sexes, *([sex | {tree["split"]: value} for value in values] for sex in sexes)]
+    side: Any = "above" if tree["above"] else "below"
+    options: dict[str, Any] = {"target": tree["target"], "tolerance": 0.01, "direction": side}
+    found = fairtrial.flag(audit, "ppv", by=[group for node in nodes for group in node], **options).estimates
+    valid = {_values(row["group"]): bool(row["flagged"]) for row in found}
+    return [_by_node(audit, node, options, valid) for node in nodes]
+
+
+def _values(group: str) -> frozenset[str]:
+    """'race: Caucasian, sex: Male' as its values, in whatever order."""
+    return frozenset(part.rpartition(": ")[2] for part in group.split(", "))
+
+
+def _by_node(
+    audit: fairtrial.Audit,
+    node: list[dict[str, str]],
+    options: dict[str, Any],
+    valid: dict[frozenset[str], bool],
+) -> list[Leaf]:
+    """One node of the authors' tree: plug-in p-values, corrected among themselves, whatever the groups' sizes."""
+    rows = fairtrial.papers.elfa.flag(audit, "ppv", by=node, **options).estimates
+    tested = [row for row in rows if isinstance(row["p_value"], float)]
+    p_values = np.array([row["p_value"] for row in tested])
+    adjusted = dict(
+        zip((row["group"] for row in tested), benjamini_hochberg(p_values), strict=True) if tested else ()
+    )
+    found = {_values(row["group"]): row for row in rows}
+    return [_leaf(group, found.get(frozenset(group.values())), adjusted, valid) for group in node]
+
+
+def _leaf(
+    group: dict[str, str],
+    row: dict[str, Any] | None,
+    adjusted: dict[str, float],
+    valid: dict[frozenset[str], bool],
+) -> Leaf:
+    """A box of the tree; nobody may be in it."""
+    label = list(group.values())[-1]
+    if row is None:
+        return Leaf(label=label, group=", ".join(group.values()), n=0, gap=None, theirs=False, valid=False)
+    gap = row["difference"] if isinstance(row["difference"], float) else None
+    said = row["group"]
+    return Leaf(
+        label=label, group=said, n=int(row["n"]), gap=gap, theirs=adjusted.get(said, 1.0) <= 0.05,
+        valid=valid.get(_values(said), False),
+    )  # fmt: skip
+
+
+def flagged_trees(found: dict[str, list[list[Leaf]]]) -> str:
+    """Which nodes are flagged: by the authors' formula, each node corrected by itself, and as one valid family."""
     lines = [
         "| figure | nodes of the tree | flagged by their formula, node by node | flagged validly, as one family |",
         "|---|---|---|---|",
     ]
-    for name, tree in TREES.items():
-        root = tree["root"]
-        sexes = [root | {"sex": sex} for sex in ("Male", "Female")]
-        values = AGES if tree["split"] == "age_cat" else list(audit.levels("race"))
-        nodes = [[root], sexes, *([sex | {tree["split"]: value} for value in values] for sex in sexes)]
-        options = {
-            "target": tree["target"], "tolerance": 0.01, "direction": "above" if tree["above"] else "below",
-        }  # fmt: skip
-        theirs = [place for node in nodes for place in _by_node(audit, node, options)]
-        family = [group for node in nodes for group in node]
-        valid = fairtrial.flag(audit, "ppv", by=family, **options)
-        ours = [f"{row['group']} (n {row['n']:,})" for row in valid.estimates if row["flagged"]]
-        said = f"{', '.join(root.values())}; by sex; by sex and {tree['split']}"
-        lines.append(f"| {name} | {said} | {'; '.join(theirs) or 'none'} | {'; '.join(ours) or 'none'} |")
+    for name, nodes in found.items():
+        leaves = [leaf for node in nodes for leaf in node]
+        flagged = [
+            "; ".join(f"{leaf.group} (n {leaf.n:,})" for leaf in leaves if getattr(leaf, which)) or "none"
+            for which in ("theirs", "valid")
+        ]
+        tree = TREES[name]
+        said = f"{', '.join(tree['root'].values())}; by sex; by sex and {tree['split']}"
+        lines.append(f"| {name} | {said} | {flagged[0]} | {flagged[1]} |")
     return "\n".join(lines)
 
 
-def _by_node(audit: fairtrial.Audit, node: list[dict[str, str]], options: dict[str, Any]) -> list[str]:
-    """One node of the authors' tree: plug-in p-values, corrected among themselves, whatever the groups' sizes."""
-    found = fairtrial.papers.elfa.flag(audit, "ppv", by=node, **options).estimates
-    rows = [row for row in found if isinstance(row["p_value"], float)]
-    adjusted = benjamini_hochberg(np.array([row["p_value"] for row in rows])) if rows else []
-    return [f"{row['group']} (n {row['n']:,})" for row, p in zip(rows, adjusted, strict=True) if p <= 0.05]
+def tree_chart(found: dict[str, list[list[Leaf]]]) -> str:
+    """Figures 5 and 6 as the paper draws them: a tree of boxes, those flagged in colour."""
+    return tree_drawing({f"({name[3]})": nodes for name, nodes in found.items()})
 
 
 def flag_figures(audit: fairtrial.Audit) -> dict[int, fairtrial.Result]:
     """All intersections of race, sex and age as one family: above Caucasian, and below the average, by 0.01."""
-    return {
-        number: fairtrial.flag(
-            audit,
-            "ppv",
-            by=["race", "sex", "age_cat"],
-            depth=3,
-            target=target,
-            tolerance=0.01,
-            direction=side,
-        )
-        for number, target, side in ((5, CAUCASIAN, "above"), (6, "overall", "below"))
+    asked: dict[int, dict[str, Any]] = {
+        5: {"target": CAUCASIAN, "direction": "above"},
+        6: {"target": "overall", "direction": "below"},
     }
+    by = ["race", "sex", "age_cat"]
+    return {n: fairtrial.flag(audit, "ppv", by=by, depth=3, tolerance=0.01, **asked[n]) for n in asked}
 
 
-def flag_table(audit: fairtrial.Audit, valid: dict[int, fairtrial.Result]) -> str:
+def flag_table(audit: fairtrial.Audit, valid: dict[int, fairtrial.Result], number: int) -> str:
+    """All intersections as one family: by the paper's formula, and validly."""
     said = {5: "African-American males under 25", 6: "females under 25, Caucasians over 45"}
+    target, side = (CAUCASIAN, "above") if number == 5 else ("overall", "below")
+    asked: dict[str, Any] = {"target": target, "tolerance": 0.01, "direction": side}
+    old = fairtrial.papers.elfa.flag(audit, "ppv", by=["race", "sex", "age_cat"], depth=3, **asked)
+    words = "Caucasian, above by 0.01" if number == 5 else "everyone, below by 0.01"
     lines = [
         "| figure | target | paper says | plug-in here, all intersections, no minimum size | valid |",
         "|---|---|---|---|---|",
+        f"| {number} | {words} | {said[number]} | {_flagged(old)} | {_flagged(valid[number])} |",
     ]
-    for number, result in valid.items():
-        target, side = (CAUCASIAN, "above") if number == 5 else ("overall", "below")
-        old = fairtrial.papers.elfa.flag(
-            audit,
-            "ppv",
-            by=["race", "sex", "age_cat"],
-            depth=3,
-            target=target,
-            tolerance=0.01,
-            direction=side,
-        )
-        words = "Caucasian, above by 0.01" if number == 5 else "everyone, below by 0.01"
-        lines.append(f"| {number} | {words} | {said[number]} | {_flagged(old)} | {_flagged(result)} |")
     return "\n".join(lines)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from parts.keeping import each, kept
 
 import fairtrial
 from fairtrial import METRICS
 from fairtrial._inference.numeric import logistic
 from fairtrial._results.charts.theme import CATEGORIES, finish
 from fairtrial._scan.solver.scan_table import CountedRows, build_table, log_odds, observed_moments
+from fairtrial.papers._studies.parts.keeping import each, kept
 from fairtrial.papers.conditional_bias_scan import (
     Designs,
     Expectations,
@@ -42,7 +42,7 @@ VALUES = {
 }  # fmt: skip
 # The article's Table 4 as printed: class, subgroup, people in it, score, comparison people, both observed rates.
 TABLE_4: dict[str, list[list[Any]]] = json.loads(
-    (Path(__file__).parents[1] / "conditional_bias_scan_table_4.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[1] / "printed" / "conditional_bias_scan.json").read_text(encoding="utf-8")
 )["scans"]
 CLOSE = 0.03
 FIGURE_3 = ("Black", "White", "Under 25", "25+")
@@ -73,11 +73,11 @@ def audit_of(data: Any) -> fairtrial.Audit:
     )  # fmt: skip
 
 
-def article_scan(audit: fairtrial.Audit, scan: str, protected: str, **options: Any) -> fairtrial.Result:
+def article_scan(audit: fairtrial.Audit, scan: str, protected: str, **options: Any) -> Any:
     """One scan with the article's settings."""
     metric, direction = SCANS[scan]
     attribute, value = VALUES[protected]
-    side = {"above": "positive", "below": "negative"}[direction]
+    side: Any = {"above": "positive", "below": "negative"}[direction]
     return fairtrial.papers.conditional_bias_scan.scan(
         audit, metric, protected={attribute: value}, direction=side, search="exact", probability="outcome-rate",
         **options,

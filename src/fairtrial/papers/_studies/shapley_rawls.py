@@ -1,30 +1,38 @@
 """Amri-Jouidel, Kemel and Mussard, "Shapley meets Rawls" (arXiv:2603.26476): Figure 1 and Tables 1 to 6 on Adult.
 
-    python examples/papers/shapley_meets_rawls.py           # without the forest, B = 300, a minute
-    python examples/papers/shapley_meets_rawls.py --full    # the paper's five classifiers, B = 1,000
-
-XGBoost, AIF360 and fairlearn are used where they are installed (`make papers` installs them in .venv-papers).
+XGBoost, AIF360 and fairlearn are used where they are installed (`make papers` installs them).
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from parts.census import FEATURES, MEMBERS, Census, Fitted, Recorded, census, ensemble
-from parts.keeping import kept, spent, with_own_code
-from parts.two_stages import scheme
 
 import fairtrial
+from fairtrial.papers._reproduction import Asked, Made
+from fairtrial.papers._studies.parts.census import (
+    FEATURES,
+    MEMBERS,
+    Census,
+    Fitted,
+    Recorded,
+    census,
+    ensemble,
+)
+from fairtrial.papers._studies.parts.keeping import how, kept, spent, template
+from fairtrial.papers._studies.parts.two_stages import scheme
 from fairtrial.papers.shapley_rawls import b_sequence, coefficients
 
-PRINTED = json.loads((Path(__file__).parent / "shapley_meets_rawls_tables.json").read_text(encoding="utf-8"))
+PRINTED = json.loads((Path(__file__).parent / "printed" / "shapley_rawls.json").read_text(encoding="utf-8"))
 WOMEN = {"sex": "Female"}
 TITLES = {"equal_surplus": "Equal Surplus", "shapley": "Shapley", "solidarity": "Solidarity",
           "consensus": "Consensus", "lsp": "LSP"}  # fmt: skip
@@ -35,11 +43,10 @@ Results = dict[str, Any]
 def explained(people: Census, rule: Recorded) -> Results:
     """Both stages under each of the five values; the coalitions' decisions are made once."""
     audit = fairtrial.Audit(people.frame, outcome="income", positive=">50K", groups="sex", features=FEATURES)
-    settings = {"test": people.in_test, "target": WOMEN, "sensitive": "always", "features": FEATURES}
-    return {
-        name: fairtrial.explain(audit, "tpr", coalitions=rule, allocation=name, **settings)
-        for name in MEMBERS
-    }
+    settings: dict[str, Any] = {
+        "test": people.in_test, "target": WOMEN, "sensitive": "always", "features": FEATURES, "coalitions": rule,
+    }  # fmt: skip
+    return {name: fairtrial.explain(audit, "tpr", **(settings | {"allocation": name})) for name in MEMBERS}
 
 
 def table(head: str, rows: list[str]) -> str:
@@ -195,14 +202,19 @@ def double_sum(people: Census, decisions: np.ndarray) -> Results:
 def readings(people: Census, model: Any) -> str:
     """The same features under three places for gender: the paper's headline depends on it."""
     audit = fairtrial.Audit(people.frame, outcome="income", positive=">50K", groups="sex", features=FEATURES)
-    settings = {"test": people.in_test, "target": WOMEN}
-    always = {"coalitions": Fitted(people, model).decided(), "sensitive": "always", "features": FEATURES}
+    settings: dict[str, Any] = {"test": people.in_test, "target": WOMEN}
+    always: dict[str, Any] = {
+        "coalitions": Fitted(people, model).decided(),
+        "sensitive": "always",
+        "features": FEATURES,
+    }
     rows = []
-    for label, asked in (
+    ways: list[tuple[str, dict[str, Any]]] = [
         ("in every classifier (the paper)", always),
         ("in none", {"model": model, "sensitive": "absent"}),
         ("a player", {"model": model, "sensitive": "player"}),
-    ):
+    ]
+    for label, asked in ways:
         result = fairtrial.explain(audit, "tpr", **asked, **settings)
         values = [f"{row['value']:+.3f}" for row in contributions(result, "contribution to the gap")]
         values += [""] * (len(FEATURES) + 1 - len(values))
@@ -226,8 +238,23 @@ def mitigations(people: Census, fitted: Fitted) -> dict[str, Results]:
     return found
 
 
-def study(full: bool) -> tuple[str, str]:
-    """The page but for its time, and Figure 1."""
+@dataclass(frozen=True)
+class Studied:
+    """Everything the tables are made of."""
+
+    full: bool
+    people: Census
+    classifiers: str
+    before: Results
+    decisions: np.ndarray
+    after: dict[str, Results]
+    draws: Results
+    seconds: dict[str, float]
+
+
+@cache
+def studied(full: bool) -> Studied:
+    """The classifiers fitted and every coalition explained, once."""
     warnings.filterwarnings("ignore", module="sklearn")
     people = census()
     model, classifiers = ensemble(people, full)
@@ -242,135 +269,65 @@ def study(full: bool) -> tuple[str, str]:
     draws = bootstrap(people, decisions, 1000 if full else 300)
     resampling = time.process_time() - started
     after = mitigations(people, fitted)
-    third, turned, wider = table_3(before, draws, double_sum(people, decisions))
-    shown = next(iter(after.values()), None)
-    page = PAGE.format(
-        how=" --full" if full else ", quick form", classifiers=classifiers,
+    times = {"fitting": fitting, "inference": inference, "resampling": resampling}
+    return Studied(full, people, classifiers, before, decisions, after, draws, times)
+
+
+def table_4(found: Studied) -> str:
+    """Times, printed and here."""
+    times = found.seconds
+    return table(
+        "| printed (56 cores) | ours (processor, one core)",
+        [
+            f"two stages, all five values | 8 minutes | {times['inference']:.2f} s; with the 15 fits "
+            f"{times['fitting']:.0f} s",
+            f"bootstrap, each value | 78 to 99 minutes | {times['resampling']:.1f} s for all five, "
+            f"{len(found.draws['lsp']):,} draws",
+        ],
+    )
+
+
+def after_text(found: Studied) -> str:
+    shown = next(iter(found.after.values()), None)
+    return table_6(shown) if shown else "Neither AIF360 nor fairlearn is installed."
+
+
+def third(found: Studied) -> tuple[str, list[str], str]:
+    return table_3(found.before, found.draws, double_sum(found.people, found.decisions))
+
+
+ITEMS: dict[str, Callable[[Asked], Made]] = {
+    "table 1": lambda asked: (first_stage({"ours": studied(asked.full).before}, PRINTED["table_1"]), None),
+    "table 2": lambda asked: (table_2(studied(asked.full).before), None),
+    "table 3": lambda asked: (third(studied(asked.full))[0], None),
+    "table 4": lambda asked: (table_4(studied(asked.full)), None),
+    "table 5": lambda asked: (first_stage(studied(asked.full).after, PRINTED["table_5"]), None),
+    "table 6": lambda asked: (after_text(studied(asked.full)), None),
+    "figure 1": lambda asked: ("", scheme(studied(asked.full).before["shapley"], FEATURES)),
+}
+
+
+def _page(full: bool) -> tuple[str, str]:
+    """The page but for its time, and Figure 1."""
+    found, asked = studied(full), Asked(full)
+    people, before, decisions = found.people, found.before, found.decisions
+    shown = next(iter(found.after.values()), None)
+    _, turned, wider = third(found)
+    text = template("shapley_rawls").format(
+        how=how(asked), classifiers=found.classifiers,
         people=len(people.frame), evaluated=int(people.in_test.sum()),
         men=positives(people)[0].size, women=positives(people)[1].size,
-        table_1=first_stage({"ours": before}, PRINTED["table_1"]),
-        table_2=table_2(before), table_3=third, turned=", ".join(turned) or "none", wider=wider,
-        votes=votes(before["shapley"]),
-        fitting=fitting, inference=inference, resampling=resampling, draws=len(draws["lsp"]),
+        **{name.replace(" ", "_"): make(asked)[0] for name, make in ITEMS.items()},
+        turned=", ".join(turned) or "none", wider=wider, votes=votes(before["shapley"]),
         readings=readings(people, ensemble(people, False)[0]),
         whole=gap_of(people, decisions[:, 15]), without=gap_of(people, decisions[:, 7]),
-        table_5=first_stage(after, PRINTED["table_5"]),
-        table_6=table_6(shown) if shown else "Neither AIF360 nor fairlearn is installed.",
         change=before["shapley"].compare(shown["shapley"]).verdict.text if shown else "", time="{time}",
     )  # fmt: skip
-    return page, scheme(before["shapley"], FEATURES)
+    return text, str(ITEMS["figure 1"](asked)[1])
 
 
-def main(full: bool, out: Path | None) -> None:
+def page(asked: Asked) -> tuple[str, dict[str, Any]]:
+    """The page and its figure."""
     installed = [name for name in ("xgboost", "aif360", "fairlearn") if find_spec(name)]
-    page, drawing = kept("shapley", {"full": full, "with": installed}, lambda: study(full))
-    page = page.replace("{time}", spent())
-    print(page)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "shapley_meets_rawls.md").write_text(
-            with_own_code(page, "shapley_meets_rawls"), encoding="utf-8"
-        )
-        (out / "shapley_meets_rawls_figure_1.svg").write_text(drawing, encoding="utf-8")
-
-
-PAGE = """# Shapley meets Rawls
-
-Amri-Jouidel, Kemel and Mussard, *Shapley meets Rawls: an integrated framework for measuring and explaining
-unfairness* (arXiv:2603.26476). Made by `examples/papers/shapley_meets_rawls.py`{how}, {time};
-what is here of every definition, theorem and option is told [line by line](coverage/shapley_meets_rawls.md).
-
-Adult, complete rows: {people:,} people, {evaluated:,} of them evaluated; {men:,} men and {women:,} women among those
-have the outcome, as in the paper. Soft voting of class-balanced classifiers: {classifiers}. Gender is in every
-coalition's classifier, and values are true positive rates over 0.5, as in the paper. Stars as there: * p < .05,
-** p < .01, *** p < .001, none of them corrected for the number of tests. [explain](../explain.md) itself corrects.
-
-## Figure 1: the two stages
-
-![Figure 1](shapley_meets_rawls_figure_1.svg)
-
-The paper's scheme with the numbers of this study: the metric is shared out over the groups, then each group's share
-over the features.
-
-## Table 1: values of the groups
-
-{table_1}
-
-The paper's interval takes the pooled variance and covers .898 instead of .95; ours is the interval of
-[certify](../certify.md) for the same gap.
-
-## Table 2: contributions to the groups' values
-
-{table_2}
-
-## Table 3: contributions to the gap
-
-{table_3}
-
-- **The printed intervals are wider than the paper's own formula gives** ({wider}). The formula itself is
-  right: it agrees with both bootstraps, the printed one and ours. fairtrial computes the same variance from one
-  influence value per person instead of a double sum over pairs of coalitions, and adds the quarter rows that keep
-  small groups honest.
-- Of the twenty signs these differ from the printed ones: {turned}.
-
-## The vote
-
-{votes}
-
-The paper calls a feature unfair when at least three of the five values reject. The five are one linear family of the
-same people, so this is no test at any level ([explain](../explain.md#the-five-values-and-their-vote)).
-
-## Table 4: times
-
-| | printed (56 cores) | ours (processor, one core) |
-|---|---|---|
-| two stages, all five values | 8 minutes | {inference:.2f} s; with the 15 fits {fitting:.0f} s |
-| bootstrap, each value | 78 to 99 minutes | {resampling:.1f} s for all five, {draws:,} draws |
-
-The printed order does not come out: once the coalitions' decisions are there, a bootstrap that only sums them again is
-as cheap as the formula with all that explain tests besides. The paper's bootstrap works far more per draw.
-
-## What the headline rests on: where gender stands
-
-Shapley contributions to the gap, men minus women, in units of the baseline; all three without the random forest, which
-takes most of the time.
-
-{readings}
-
-Models that never see gender lean on marital status; with gender as a player, gender carries the gap. The paper's
-headline (age drives unfairness, marital status reduces it) is the first line alone. Its introduction says that without
-marital status the gap would be wider: refitted without it the gap is {without:+.3f}, with it {whole:+.3f}.
-
-## Table 5: values of the groups after mitigation
-
-{table_5}
-
-The paper uses AIF360's equalized-odds post-processing and does not say on which rows its mixing rates were fitted. On
-the test rows themselves the printed numbers come near. On the training rows, as one would use it, they do not with the
-random forest, which knows those rows by heart: the gap is then not closed on others.
-
-## Table 6: contributions after mitigation
-
-The first mitigation of Table 5. No difference is significant, as printed. Each group's own contributions turn on the
-mixing rates that AIF360 finds for coalitions of one feature: without the random forest they are near the printed ones
-(Shapley, hours: .014 and .007).
-
-{table_6}
-
-Before and after, paired on the same people: {change}.
-
-## What differs from the paper, and why
-
-- **Feature tests are not tests of the criterion**: equal rates can hide opposite contributions (Proposition 3.1's "if
-  and only if" does not hold). The verdict is the first stage's.
-- **Seeds and settings of the five classifiers are not printed**: depth of the tree, rounds of XGBoost, trees of the
-  forest and the split itself are ours.
-- Everything else that differs is in the [list of disputes](disputes.md#explain)."""
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="the paper's five classifiers and B = 1,000")
-    parser.add_argument("--out", type=Path, default=None, help="write the page into this folder")
-    arguments = parser.parse_args()
-    main(arguments.full, arguments.out)
+    text, drawing = kept("shapley", {"full": asked.full, "with": installed}, lambda: _page(asked.full))
+    return text.replace("{time}", spent()), {"shapley_meets_rawls_figure_1": drawing}

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 import fairtrial
+from fairtrial.papers._data import data
+from fairtrial.papers._studies.parts.data_files import find
 
-PROJECT = Path(__file__).resolve().parents[3]
 # What the code used before calls "black" is the code of White: 1,720 of the 1,885 people.
 WHITE, BLACK = -0.31685, -1.10702
-SEX, ETHNICITY, CANNABIS = 1, 4, 18
+SEX = 1
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,8 @@ def arrhythmia(folder: Path, reading: str = "") -> People:
 
     Readings: "sex too" keeps it among the features, "twelve others" takes twelve besides it, "arrhythmia" is positive.
     """
-    raw = np.genfromtxt(folder / "arrhythmia.csv", delimiter=",")
+    table = data("arrhythmia", folder)
+    raw = np.column_stack([np.array(table[name].to_pylist(), dtype=float) for name in table.column_names])
     for column in raw.T:
         missing = np.isnan(column)
         if missing.any():
@@ -73,18 +73,17 @@ def drug(folder: Path, reading: str = "") -> People:
 
     Readings: "ethnicity too" keeps it among the features, "Black" compares the 33 people with that code.
     """
-    with (folder / "drug_consumption.csv").open(newline="") as file:
-        rows = list(csv.reader(file))
-    all_twelve = np.array([[float(value) for value in row[1:13]] for row in rows])
-    never = np.array([row[CANNABIS] == "CL0" for row in rows]).astype(int)
-    group = np.abs(all_twelve[:, ETHNICITY] - (BLACK if reading == "Black" else WHITE)) < 1e-9
-    features = all_twelve if reading == "ethnicity too" else np.delete(all_twelve, ETHNICITY, axis=1)
+    table = data("drug_consumption", folder)
+    numbers = [np.array(table[name].to_pylist()) for name in table.column_names[1:13]]
+    all_twelve = np.column_stack(numbers)
+    never = np.array([used == "CL0" for used in table["cannabis"].to_pylist()]).astype(int)
+    ethnicity = table.column_names.index("ethnicity") - 1
+    group = np.abs(all_twelve[:, ethnicity] - (BLACK if reading == "Black" else WHITE)) < 1e-9
+    features = all_twelve if reading == "ethnicity too" else np.delete(all_twelve, ethnicity, axis=1)
     return People("Drug", features, never, group.astype(int))
 
 
 def data_folder(given: Path | None) -> Path | None:
-    """Where arrhythmia.csv and drug_consumption.csv are: as given, FAIRTRIAL_DATA, or ../shared/data; None: nowhere."""
-    named = os.environ.get("FAIRTRIAL_DATA")
-    folder = given or (Path(named) if named else PROJECT.parent / "shared" / "data")
-    files = ("arrhythmia.csv", "drug_consumption.csv")
-    return folder if all((folder / file).is_file() for file in files) else None
+    """Where arrhythmia.csv and drug_consumption.csv are, as given or FAIRTRIAL_DATA; None: nowhere."""
+    both = [find(name, given) for name in ("arrhythmia", "drug_consumption")]
+    return both[0].parent if both[0] is not None and both[1] is not None else None

@@ -1,0 +1,1 @@
+"""Parts of the studies: data, designs, tables and drawings."""
