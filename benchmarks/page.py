@@ -23,6 +23,7 @@ SUBJECTS = {
     "improve": "bootstrap of improvements",
     "scale": "what people use for very many rows",
     "memory": "peak memory",
+    "office": "files as offices write them",
     "serve": "the page in a browser",
     "serve_load": "the page while many watch",
 }

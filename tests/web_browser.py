@@ -69,16 +69,23 @@ def page(browser: Any, server: ServerSettings) -> Iterator[Any]:
     context.close()
 
 
+def unfold(page: Any, part: str) -> None:
+    """On the page of columns: open what is folded away."""
+    page.wait_for_selector("#continue")
+    page.evaluate(f"document.getElementById('{part}').open = true")
+
+
 def ask_rates(page: Any) -> None:
     """On the page of columns: one question, the rates."""
-    page.wait_for_selector("#continue")
+    unfold(page, "asked")
     page.select_option("#preset", "")
     page.check("[data-question=measure]")
     page.wait_for_selector("#cost")
 
 
 def choose_parts(page: Any, **parts: str) -> None:
-    """On the page of columns: which part each of them plays."""
+    """On the page of columns: which part each of them plays, in the table that is folded away."""
+    unfold(page, "all")
     for column, part in parts.items():
         page.locator(f"select[aria-label='Part of {column}']").first.select_option(part)
 

@@ -141,13 +141,16 @@ def test_each_question_is_asked_again_until_it_is_answered(
 ) -> None:
     columns = {**one_hot("Race_", ["Black", "White", "Other"]), "label": ["no", "maybe", "yes"], "x": NUMBERS}
     answers = {
-        "Kind of audit": ["hiring", "healthcare", "general"],
         "What was decided": ["lable", "label"],
-        "What really happened": ["-"],
-        "The score": ["-"],
-        "Which of label counts as 1: maybe, no, yes": ["sure", "yes, maybe"],
-        "Is it good for a person when label is yes or maybe (yes, no)": ["perhaps", "yes"],
+        "label: maybe for 33 of 100, no for 33 of 100, yes for 33 of 100. Which is good": [
+            "sure",
+            "yes, maybe",
+        ],
         "Whom to compare": ["Rase", "Race"],
+        "What really happened": ["I don't know"],
+        "The score": ["-"],
+        "Is this right? Enter for yes, or what is not (compared)": ["groups", "compared"],
+        "Enter takes these": ["kind=healthcare", "kid=general", "kind=general", ""],
     }
     asked: list[tuple[str, object]] = []
 
@@ -161,10 +164,11 @@ def test_each_question_is_asked_again_until_it_is_answered(
     assert code == 0, err
     assert not any(answers.values())
     for said in (
-        "healthcare needs parts that you did not name.",
-        "There is no preset 'hiring'",
+        "It is one of general, employment, lending, insurance, public-sector.",
+        "There is no 'kid' here. Did you mean 'kind'?",
         "Did you mean 'label'?",
-        "has no label 'sure'",
+        "It is one of maybe, no, yes, or I don't know.",
+        "Name one of compared.",
         "Did you mean 'Race'?",
     ):
         assert said in err
@@ -272,8 +276,9 @@ def test_which_of_two_codes_means_yes_is_not_guessed(
     assert "--positive 1 or --positive 2" in err
     assert run("init", path, "--yes", "--positive", "2", "--out", str(out))[0] == 0
     assert tomllib.loads(out.read_text(encoding="utf-8"))["data"]["positive"] == {"decision": "2"}
-    answered(monkeypatch, {"Which of approved counts as 1": ["1"]})
-    assert run("init", path, "--out", str(out), "--force")[0] == 0
+    answered(monkeypatch, {"approved: 2 for 67 of 100, 1 for 33 of 100. Which is good": ["1"]})
+    code, _, err = run("init", path, "--out", str(out), "--force")
+    assert code == 0, err
     assert tomllib.loads(out.read_text(encoding="utf-8"))["data"]["positive"] == {"decision": "1"}
 
 
@@ -282,11 +287,11 @@ def test_a_person_who_does_not_know_is_shown_the_columns(
 ) -> None:
     many: Columns = {f"x{i}": NUMBERS for i in range(50)}
     path = written(tmp_path, {"hired": [0, 1, 1], **many, "team": ["a", "b"]})
-    answered(monkeypatch, {"What was decided": ["?", "hired"], "Whom to compare": ["", "?", "team"]})
+    answered(monkeypatch, {"Whom to compare": ["", "?", "team"]})
     code, _, err = run("init", path, "--out", str(tmp_path / "audit.toml"))
     assert code == 0, err
     assert "Somebody must be compared. Columns of few labels: team." in err
-    assert err.count("2 labels: a, b") == 2  # at first the list ends before it
+    assert err.count("2 labels: a, b") == 1  # at first the list ends before it
     assert "There is no column" not in err
 
 
@@ -313,11 +318,69 @@ def test_rows_without_an_answered_part_are_asked_about(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, {"sex": ["f", "m"], "hired": [0, 1, 1], "came": [1, 0, 0, 1, ""]})
-    asked: list[str] = []
-    monkeypatch.setattr("typer.confirm", lambda text, default: bool(asked.append(text)) or default)
-    answered(monkeypatch, {"What really happened": ["came"]})
-    code, _, err = run("init", path, "--out", str(tmp_path / "audit.toml"))
+    out = tmp_path / "audit.toml"
+    for typed, missing in ((["missing=forget", ""], "drop"), (["missing=error", ""], "error")):
+        answered(monkeypatch, {"What really happened": ["came"], "Enter takes these": typed})
+        code, _, err = run("init", path, "--out", str(out), "--force")
+        assert code == 0, err
+        assert tomllib.loads(out.read_text(encoding="utf-8"))["data"]["missing"] == missing
+        assert ("'came' is missing in 20% of the rows" in err) == (missing == "drop")
+
+
+def test_at_most_seven_questions_and_nobody_needs_to_know(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a file holds; "I don't know" is an answer to each of them but whom to compare."""
+    files: list[Columns] = [
+        {"team": ["a", "b", "c"], "went": ["q", "z", "z"], "x": NUMBERS},
+        {"sex": ["f", "m"], "score": NUMBERS, "y2": [1, 1, 0]},
+        {
+            "sex": ["f", " m", "m", "F"],
+            "hired": ["ja", "nein", "ja"],
+            "id": [i // 2 for i in range(120)],
+            "job": ["a", "b"],
+        },
+        {"label": ["no", "maybe", "yes"], **one_hot("Race_", ["Black", "White", "Other"]), "income": NUMBERS},
+    ]
+    for columns in files:
+        asked: list[str] = []
+
+        def prompt(
+            text: str, default: object = None, show_default: bool = True, asked: list[str] = asked
+        ) -> str:
+            asked.append(text)
+            if text.startswith("Whom to compare"):
+                return str(default or "team")
+            return "yes" if text.startswith("Is this right") else "I don\u2019t know"
+
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr("typer.prompt", prompt)
+        out = tmp_path / "audit.toml"
+        code, _, err = run("init", written(tmp_path, columns), "--out", str(out), "--force")
+        assert len(asked) <= 7, asked
+        if code == 0:
+            assert fairtrial.run(out).complete
+        else:  # nothing at all is known of what was decided
+            assert "name one with --decision, --outcome or --score" in err or "--positive" in err
+
+
+def test_the_last_screen_writes_what_it_shows(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [i // 2 for i in range(120)]
+    path = written(
+        tmp_path, {"sex": ["f", " m", "m", "F"], "hired": [1, 0, 1], "id": ids, "job": ["a", "a", "b"]}
+    )
+    answered(monkeypatch, {"Enter takes these": ["within=work", "within=job", ""]})
+    out = tmp_path / "audit.toml"
+    code, _, err = run("init", path, "--out", str(out))
     assert code == 0, err
-    assert asked
-    assert "'came' is missing in 20% of the rows" in err
-    assert tomllib.loads((tmp_path / "audit.toml").read_text(encoding="utf-8"))["data"]["missing"] == "drop"
+    assert "They are among job." in err
+    content = tomllib.loads(out.read_text(encoding="utf-8"))
+    assert content["data"]["merge"] == {"sex": {"m": [" m"], "F": ["f"]}}
+    assert content["data"]["unit"] == "id"
+    assert content["flag"] == [{"metric": "selection_rate"}, {"metric": "selection_rate", "within": ["job"]}]
+    assert fairtrial.run(out).complete
+    code, _, err = run("init", path, "--yes", "--out", str(out), "--force")
+    assert "add this under [data]: merge = { sex = {" in err
+    assert "merge" not in tomllib.loads(out.read_text(encoding="utf-8"))["data"]

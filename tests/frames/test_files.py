@@ -95,7 +95,7 @@ def test_a_nameless_first_column_that_counts_the_rows_is_not_read(content, tmp_p
     [
         ("g,y,g\n1,1,3\n", "the header has 'g' twice, with different values; rename one"),
         ("g,y,\n1,1,3\n", "column 3 has no name in the header"),
-        (",g,y\n3,a,1\n7,b,0\n9,c,0\n", "column 1 has no name in the header: name it; or, where it holds row numbers"),
+        (",g,y\n7,a,1\n3,b,0\n9,c,0\n", "column 1 has no name in the header: name it; or, where it holds row numbers"),
         (",,y\n1,a,1\n2,b,0\n", "column 2 has no name in the header"),
         ("", "is empty"),
         ("\n \n", "is empty"),

@@ -309,3 +309,17 @@ def test_a_plain_file_is_what_csv_reads(tmp_path: Path) -> None:
     audit = Audit(path, outcome="y", groups="dept")
     assert audit.source.count_rows() == 3
     assert len(list(csv.DictReader(path.read_text().splitlines()))) == 3
+
+
+def test_a_column_of_a_sheet_without_a_name_is_left_out_and_said(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (("g", None, "y"), ("a", "x", 1), ("b", "x", 0), (None, "only here", None)):
+        sheet.append(list(row))
+    book.save(tmp_path / "people.xlsx")
+    audit = Audit(tmp_path / "people.xlsx", outcome="y", groups="g")
+    assert (audit.source.columns, audit.source.count_rows()) == (("g", "y"), 2)
+    assert said(audit) == ["Without a name in the header, and not read: column B."]

@@ -11,7 +11,7 @@ import pytest
 import fairtrial
 from fairtrial.datasets import DATASETS
 from inside.web import ServerSettings
-from web_browser import ask_rates, bring, choose_parts, finished_audit, plan_and_run
+from web_browser import ask_rates, bring, choose_parts, finished_audit, plan_and_run, unfold
 
 HOSTILE = [
     "<img src=x onerror=window.hurt=1>",
@@ -48,6 +48,7 @@ def test_a_preset_shows_its_questions_and_their_cost_and_writes_the_plan(page: A
     bring(page, tmp_path / "compas.csv")
     page.wait_for_selector("#cost")
     assert "questions" in page.inner_text("#cost summary")
+    unfold(page, "all")
     page.click("#preview summary")
     assert "African-American" in page.inner_text("#preview")
     page.fill("#threshold", "one")  # checked while it is typed
@@ -94,7 +95,7 @@ def test_two_at_once_one_is_cancelled_and_the_page_comes_back(page: Any, server:
     def started(permutations: int) -> str:
         page.goto(server.address)
         page.click("[data-dataset=compas]")
-        page.wait_for_selector("#continue")
+        unfold(page, "asked")
         page.select_option("#preset", "")
         page.check("[data-question=scan]")
         page.fill("fieldset:has([data-question=scan]) [data-option=metric]", "fpr")
@@ -166,7 +167,7 @@ def test_names_of_columns_titles_and_periods_that_are_html_are_only_text(
     for place in places:
         page.goto(base + place)
         page.wait_for_selector("main h1")
-        page.wait_for_selector("main table, main .drop, main iframe")
+        page.wait_for_selector("main .card, main table, main .drop, main iframe")
         assert all(frame.evaluate("window.hurt === undefined") for frame in page.frames), place
         assert page.locator("main img:not(.chart), main b, main script, main svg[onload]").count() == 0, place
 
@@ -214,7 +215,7 @@ def test_half_a_gigabyte_is_refused_before_it_is_sent(page: Any, tmp_path: Path)
 def test_a_header_that_names_a_column_twice_is_said_before_it_is_used(page: Any, tmp_path: Path) -> None:
     (tmp_path / "twice.csv").write_text("d,d,g\n" + "1,0,x\n0,1,y\n" * 40)
     bring(page, tmp_path / "twice.csv")
-    page.wait_for_selector("#continue")
+    unfold(page, "asked")
     page.select_option("#preset", "")
     page.check("[data-question=measure]")
     choose_parts(page, d="decision", g="groups")
@@ -228,17 +229,49 @@ def test_labels_that_say_nothing_are_asked_for_and_the_good_decision_stays_itsel
     lines = ["not promoted,Q,x", "promoted,Z,y"] * 40
     (tmp_path / "staff.csv").write_text("\n".join(["status,code,g", *lines]))
     bring(page, tmp_path / "staff.csv")
-    page.wait_for_selector("#continue")
+    unfold(page, "asked")
     page.select_option("#preset", "")
     page.check("[data-question=measure]")
     choose_parts(page, code="decision", g="groups", status="")
-    page.wait_for_selector("#wrong .faults")  # nothing was chosen for the person
-    assert page.input_value("#positive-decision") == page.input_value("#favourable") == ""
+    page.wait_for_selector(
+        "#card-decided .asks:has-text('Please answer')"
+    )  # nothing is chosen for the person
+    assert page.locator("#card-decided input:checked").count() == 0
+    page.check("#good-unknown")
+    page.wait_for_selector("#card-decided .why:has-text('Nobody is called harmed')")
     choose_parts(page, status="decision", code="")
-    assert page.input_value("#positive-decision") == "promoted"
-    assert page.input_value("#favourable") == "1"
-    page.select_option("#positive-decision", "not promoted")
-    assert page.locator("#favourable option:checked").inner_text() == "the decision promoted"
+    assert page.locator("#card-decided .answer:has(:checked)").inner_text().startswith("promoted")
+    with page.expect_response("**/api/check") as sent:
+        page.check("#card-decided .answer:has-text('not promoted') input")
+    data = sent.value.request.post_data_json["content"]["data"]
+    assert (data["positive"]["decision"], data["favourable"]) == ("promoted", 0)
+
+
+def test_three_cards_are_answered_where_the_file_shows_it(page: Any, tmp_path: Path) -> None:
+    """From a messy file to a verdict with one click: spellings merged, repeated people named, what explains chosen."""
+    lines = ["Bewerber,sex,job,hired,age"]
+    lines += [
+        f"B{i % 400},{(' f', 'F', 'm')[i % 3]},{'ab'[i % 2]},{int(i % 5 > 1)},{20 + i % 40}"
+        for i in range(600)
+    ]
+    (tmp_path / "staff.csv").write_text("\n".join(lines))
+    bring(page, tmp_path / "staff.csv")
+    page.wait_for_selector("#cost")
+    assert page.locator(".card").count() == 3
+    assert page.input_value("#pick-decision") == "hired"
+    assert page.input_value("#unit") == "Bewerber"
+    assert page.is_checked("#merge-sex")
+    assert page.locator("[data-attribute=sex] .answer").count() == 2
+    page.check("#within-job")
+    with page.expect_response("**/api/check") as sent:
+        page.uncheck("#merge-sex")
+        page.check("#merge-sex")
+    content = sent.value.request.post_data_json["content"]
+    assert content["data"]["merge"] == {"sex": {"F": [" f"]}}
+    assert (content["data"]["unit"], content["data"]["favourable"]) == ("Bewerber", 1)
+    assert content["flag"][1]["within"] == ["job"]
+    page.click("#check")
+    page.wait_for_selector("#verdict")
 
 
 def test_an_excel_sheet_is_a_file_like_any_other(page: Any, tmp_path: Path) -> None:
@@ -252,7 +285,7 @@ def test_an_excel_sheet_is_a_file_like_any_other(page: Any, tmp_path: Path) -> N
         sheet.append([number % 3 == 0, "left out", "f" if number % 2 else "m", number / 8])
     book.save(tmp_path / "people.xlsx")
     bring(page, tmp_path / "people.xlsx")
-    page.wait_for_selector("#continue")
+    unfold(page, "all")
     assert page.locator("select[aria-label^='Part of']").count() == 3
     choose_parts(page, hired="outcome", sex="groups", points="score")  # numbers are numbers
     ask_rates(page)

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from inside.web import ServerSettings
-from web_browser import assert_accessible, bring, choose_parts, finished_audit, post
+from web_browser import assert_accessible, bring, choose_parts, finished_audit, post, unfold
 
 pytestmark = pytest.mark.slow
 
@@ -154,6 +154,7 @@ def test_who_is_compared_with_whom_is_chosen_from_what_is_there(page: Any, tmp_p
     page.wait_for_selector("#continue")
     choose_parts(page, approved="decision", repaid="outcome", group="groups", region="groups", age="groups")
     choose_parts(page, skill="", other="")
+    unfold(page, "asked")
     page.select_option("#preset", "")
     page.check("[data-question=measure]")
     page.select_option("[aria-label='Groups of region are compared with']", "north")

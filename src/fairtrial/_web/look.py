@@ -20,7 +20,11 @@ from fairtrial._labels import canonical, is_missing
 from fairtrial._trial.spec.cards import cards
 from fairtrial._trial.spec.guess import Guess, guess, make_answerable
 from fairtrial._trial.spec.name_words import good_for_a_person, positive_label
+from fairtrial._trial.spec.one_hot import REST, Family, families
 from fairtrial._trial.spec.profile import Profile, first_rows, profile_file
+from fairtrial._trial.spec.score_direction import settle_score_favours
+from fairtrial._trial.spec.spellings import alike_labels
+from fairtrial._trial.spec.table_of_counts import in_people
 from fairtrial._web.store import COPY
 from fairtrial._work.memory import limit_memory
 
@@ -74,11 +78,16 @@ def looked_at(place: Path, folder: Path | None = None, unpacked: int = 0) -> dic
     rows = first_rows(str(place), ROWS_SHOWN)
     found = guess(profiles)
     make_answerable(found)
+    if place.stat().st_size < LARGE:
+        settle_score_favours(found, str(place))
+    people = in_people(profiles, found.count or found.total)
     return {
         "stored": place.name,
-        "columns": [_column(profile) for profile in profiles],
+        "columns": [_column(profile) for profile in people],
+        "written": [_written(family) for family in families(people)],
         "rows_looked_at": profiles[0].rows if profiles else 0,
         "rows": count,
+        "people": count if people == profiles else people[0].rows,
         "read": files.said(()),
         "first_rows": [[_shown(row.get(name)) for name in names] for row in rows],
         "proposal": {**asdict(found), "groups": _columns_compared(found)},
@@ -107,6 +116,8 @@ def _column(profile: Profile) -> dict[str, Any]:
         "name": profile.name,
         "kind": _kind(profile),
         "labels": list(profile.labels[:LABELS_SHOWN]) if profile.category or profile.binary else [],
+        "counts": list(profile.counts[:LABELS_SHOWN]) if profile.category or profile.binary else [],
+        "alike": alike_labels(profile),
         "missing": profile.missing,
         "rows": profile.rows,
         "low": profile.low,
@@ -116,6 +127,12 @@ def _column(profile: Profile) -> dict[str, Any]:
         "yes": yes,
         "good": good_for_a_person(profile.name, yes or "") if profile.zero_one or yes else None,
     }
+
+
+def _written(family: Family) -> dict[str, Any]:
+    """An attribute that is written as columns of 0 and 1."""
+    counts = {**family.counts, **({REST: family.rest} if family.rest else {})}
+    return {"name": family.name, "counts": counts, "groups": family.definitions(), "columns": family.columns}
 
 
 def _kind(profile: Profile) -> str:

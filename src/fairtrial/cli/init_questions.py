@@ -6,27 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import typer
 
-from fairtrial._errors import Fault, InputError, did_you_mean
+from fairtrial._errors import did_you_mean
 from fairtrial._trial.spec import name_words as words
 from fairtrial._trial.spec.attributes import comparable
-from fairtrial._trial.spec.compose import PRESET_WORDS
+from fairtrial._trial.spec.cards import values_in_people
 from fairtrial._trial.spec.guess import (
     Guess,
-    answerable_presets,
     compare_by,
     compared_columns,
     find_features,
-    find_missing,
-    fitting_preset,
-    settle_favourable,
+    settle_parts,
 )
+from fairtrial._trial.spec.items import UNKNOWN
 from fairtrial._trial.spec.more_items import repeats
-from fairtrial._trial.spec.name_words import positive_label
+from fairtrial._trial.spec.name_words import positive_label, readable
 from fairtrial._trial.spec.one_hot import families
 from fairtrial._trial.spec.profile import Profile
 from fairtrial._trial.spec.speech import value_text
+from fairtrial._trial.spec.spellings import alike_labels
 from fairtrial._trial.spec.table_of_counts import may_count, people_of
-from fairtrial._trial.spec.tables import PRESETS
+from fairtrial.cli.init_screens import confirm_parts, confirm_rest, is_nothing
 
 QUESTIONS = {
     "decision": "What was decided about each person, such as approved or hired",
@@ -37,36 +36,112 @@ SHOWN = 40  # columns; more would push the questions off the screen
 
 
 def ask(found: Guess, profiles: Sequence[Profile], missing: str | None = None) -> Guess:
-    """Each guess is offered as the default; an answer of - takes the part away."""
+    """At most seven questions: what the file shows on one screen, what it does not show, and the rest on another."""
     by_name = {profile.name: profile for profile in profiles}
-    keys = "Enter takes what stands in brackets; - means there is none; ? lists all columns."
+    keys = "Enter takes what stands in brackets; - means there is none, or that you do not know; ? lists all columns."
     for line in (*described(profiles), "", keys):
         typer.echo(line, err=True)
-    for role, asked in QUESTIONS.items():
-        found.remarks.pop(role, None)
-        setattr(found, role, _ask_column(asked, getattr(found, role), by_name))
-    found.positive = _ask_labels(found, by_name)
-    if found.positive:
-        found.remarks["positive"] = "the labels that count as 1"
-    found.threshold = _ask_threshold(found)
-    found.favourable = _ask_favourable(found)
-    compare_by(found, _ask_groups(found, profiles), profiles)
-    found.missing = missing or _ask_missing(found, by_name)
+    profile = by_name.get(str(found.decision))
+    said = profile is not None and (found.amount or found.total is not None or readable(profile))
+    known = said and found.favourable is not None
+    again = confirm_parts(found, _good_words(found) if known else None)
+    for role in QUESTIONS:
+        if role in again:
+            _ask_part(found, role, by_name)
+    if not known or again & {"decision", "good"}:
+        _ask_good(found, by_name)
+    if "compared" in again:
+        compare_by(found, _ask_groups(found, profiles), profiles)
     find_features(found, profiles)
-    found.preset = _ask_preset(found)
+    confirm_rest(found, profiles, missing)
+    find_features(found, profiles)
     return found
 
 
-def _ask_missing(found: Guess, by_name: Mapping[str, Profile]) -> str:
-    """What is done with rows that lack a part, now that it is known which columns are parts."""
-    find_missing(found, by_name)
-    if found.missing != "drop":
-        return found.missing
-    for text in found.warnings:
-        typer.echo(text, err=True)
-    left_out = typer.confirm("Leave such rows out of what needs the value?", default=True)
-    found.warnings = found.warnings if left_out else []  # they say that the rows are left out
-    return "drop" if left_out else "error"
+def _ask_part(found: Guess, role: str, by_name: Mapping[str, Profile]) -> None:
+    """A column for a part, and what follows from it."""
+    before = getattr(found, role)
+    found.remarks.pop(role, None)
+    setattr(found, role, _ask_column(QUESTIONS[role], before, by_name))
+    if getattr(found, role) != before:
+        settle_parts(found, by_name)
+
+
+def _good_words(found: Guess) -> str:
+    if found.amount:
+        return "high values are good for the person"
+    good, counted = "good" if found.favourable == 1 else "not good", found.positive.get("decision", "1")
+    return f"{counted if isinstance(counted, str) else ' or '.join(counted)} is {good} for the person"
+
+
+def _ask_good(found: Guess, by_name: Mapping[str, Profile]) -> None:
+    """Which value of the decision is good for a person, with what the file shows; nobody needs to know."""
+    found.remarks.pop("favourable", None)
+    profile = by_name.get(str(found.decision))
+    if profile is None or found.total is not None or found.amount:
+        if profile is not None or found.threshold is not None:
+            found.favourable = _ask_side(found)
+        return
+    yes = "1" if profile.zero_one and "1" in profile.labels else positive_label(profile)
+    shown, default = values_in_people(profile), UNKNOWN
+    if found.favourable is not None and yes is not None and profile.binary:
+        default = yes if found.favourable == 1 else next(label for label in profile.labels if label != yes)
+    while True:
+        answer = str(
+            typer.prompt(f"{profile.name}: {shown}. Which is good for the person", default=default)
+        ).strip()
+        if is_nothing(answer) and answer not in profile.labels:
+            _nobody_knows(found, profile, yes)
+            return
+        labels = split_names(answer, profile.labels)
+        unknown = [label for label in labels if label not in profile.labels]
+        if labels and not unknown and len(labels) < len(profile.labels):
+            _take_good(found, profile, labels, yes)
+            return
+        hint = did_you_mean(unknown[0], profile.labels) if unknown else ""
+        typer.echo(f"It is one of {', '.join(profile.labels)}, or {UNKNOWN}.{hint}", err=True)
+
+
+def _nobody_knows(found: Guess, profile: Profile, yes: str | None) -> None:
+    """Of two labels the rarer one counts as 1 where no word says yes: no finding depends on which."""
+    found.favourable = None
+    if profile.binary and not profile.zero_one:
+        rarer = profile.labels[profile.counts[0] > profile.counts[1]]
+        found.positive["decision"] = yes or rarer
+        found.remarks["positive"] = "the labels that count as 1"
+
+
+def _take_good(found: Guess, profile: Profile, labels: list[str], yes: str | None) -> None:
+    if profile.binary and yes is not None:
+        found.favourable = int(labels == [yes])
+        labels = [yes]
+    else:
+        found.favourable = 1
+    if not profile.zero_one:
+        found.positive["decision"] = labels[0] if len(labels) == 1 else labels
+        found.remarks["positive"] = "the labels that count as 1"
+
+
+_GOOD: dict[str, int | str] = {"yes": 1, "y": 1, "1": 1, "no": 0, "n": 0, "0": 0}
+
+
+def _ask_side(found: Guess) -> int | str | None:
+    """Whether being counted, a high amount or a score above the cut-off is good for a person."""
+    sides: tuple[int | str, int | str] = ("high", "low") if found.amount else (1, 0)
+    if found.amount:
+        words = f"Are high values of {found.decision} good for a person"
+    elif found.total is not None:
+        words = f"Is it good for a person to be counted in {found.decision}"
+    else:
+        words = f"Is it good for a person when {found.score} is {found.threshold} or more"
+    default = UNKNOWN if found.favourable is None else "yes" if found.favourable == sides[0] else "no"
+    while True:
+        answer = str(typer.prompt(f"{words} (yes, no)", default=default)).strip().lower()
+        if answer in _GOOD:
+            return sides[0] if _GOOD[answer] == 1 else sides[1]
+        if is_nothing(answer):
+            return None
+        typer.echo(f"It is yes or no, or: {UNKNOWN}.", err=True)
 
 
 def described(profiles: Sequence[Profile], most: int = SHOWN) -> list[str]:
@@ -98,86 +173,6 @@ def _listed(labels: Sequence[str]) -> str:
     return ", ".join(labels[:6]) + (", …" if len(labels) > 6 else "")
 
 
-def _ask_preset(found: Guess) -> str:
-    """The kind of audit, among those that the parts can answer."""
-    able = answerable_presets(found)
-    typer.echo("\nKinds of audit:", err=True)
-    for name in able:
-        typer.echo(f"  {name:<14}{PRESET_WORDS[name]}", err=True)
-    while (preset := str(typer.prompt("Kind of audit", default=fitting_preset(found))).strip()) not in able:
-        lacks = f"{preset} needs parts that you did not name." if preset in PRESETS else ""
-        typer.echo(lacks or f"There is no preset {preset!r}.{did_you_mean(preset, able)}", err=True)
-    return preset
-
-
-def _ask_threshold(found: Guess) -> float | str | None:
-    if found.score is None or found.decision is not None:
-        return None
-    found.remarks["threshold"] = "decision = score at or above it"
-    while True:
-        answer = str(
-            typer.prompt("The decision is a score of at least", default=str(found.threshold or "median"))
-        )
-        try:
-            return threshold(answer)
-        except InputError:
-            typer.echo("It is a number, or median.", err=True)
-
-
-def threshold(text: str) -> float | str:
-    """A cut-off as it is typed."""
-    if text == "median":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        fault = Fault("", "must be a number or median", got=text, subject="the threshold")
-        raise InputError("init", fault) from None
-
-
-_GOOD = {"yes": 1, "y": 1, "1": 1, "no": 0, "n": 0, "0": 0, "-": None}
-
-
-def _ask_favourable(found: Guess) -> int | str | None:
-    """Which decision is good for a person; - where nobody can say."""
-    if found.decision is None and found.threshold is None:
-        return None
-    settle_favourable(found)
-    found.remarks.pop("favourable", None)
-    default = next(word for word, value in _GOOD.items() if value == found.favourable)
-    words = f"Is it good for a person when {_decision_words(found)} (yes, no)"
-    while (answer := str(typer.prompt(words, default=default)).strip().lower()) not in _GOOD:
-        typer.echo("It is yes or no, or - where nobody can say.", err=True)
-    return _GOOD[answer]
-
-
-def _decision_words(found: Guess) -> str:
-    if found.decision is None:
-        return f"{found.score} is {found.threshold} or more"
-    counted = found.positive.get("decision", "1")
-    return f"{found.decision} is {counted if isinstance(counted, str) else ' or '.join(counted)}"
-
-
-def _ask_labels(found: Guess, by_name: Mapping[str, Profile]) -> dict[str, str | list[str]]:
-    """Which labels count as 1, where a role has others than 0 and 1."""
-    answers: dict[str, str | list[str]] = {}
-    for role in ("decision", "outcome"):
-        profile = by_name.get(str(getattr(found, role)))
-        if profile is None or not needs_labels(profile, role):
-            continue
-        words = f"Which of {profile.name} counts as 1: {', '.join(profile.labels)}"
-        default = positive_label(profile)
-        while unknown := set(
-            labels := split_names(str(typer.prompt(words, default=default)), profile.labels)
-        ) - set(profile.labels):
-            typer.echo(
-                f"{profile.name} has no label {min(unknown)!r}.{did_you_mean(min(unknown), profile.labels)}",
-                err=True,
-            )
-        answers[role] = labels[0] if len(labels) == 1 else labels
-    return answers
-
-
 def needs_labels(profile: Profile, role: str) -> bool:
     """Whether it has to be said which labels count as 1; an outcome may also be a number."""
     if profile.zero_one:
@@ -197,10 +192,10 @@ def split_names(text: str, known: Sequence[str]) -> list[str]:
 def _ask_column(words: str, default: str | None, by_name: Mapping[str, Profile]) -> str | None:
     while True:
         answer = str(typer.prompt(words, default=default or "-")).strip()
-        if answer == "-":
-            return None
         if answer in by_name:
             return answer
+        if is_nothing(answer):
+            return None
         _tell_columns([answer], list(by_name), list(by_name.values()))
 
 
@@ -233,9 +228,19 @@ def _tell_comparable(found: Guess, profiles: Sequence[Profile]) -> None:
 
 
 # -- Signs that a row of a file is not one person of its own, or that its first line does not name the columns.
+def alike_said(found: Guess, profiles: Sequence[Profile]) -> list[str]:
+    """Spellings that nobody was asked about, with the line that merges them."""
+    return [
+        f"{profile.name!r} seems to spell one group in several ways. To count them as one, add this under [data]: "
+        f"merge = {value_text({profile.name: alike})}"
+        for profile in profiles
+        if profile.name in found.groups and (alike := alike_labels(profile))
+    ]
+
+
 def not_one_person(found: Guess, profiles: Sequence[Profile]) -> list[str]:
     """What an audit would get wrong, and the line that puts it right."""
-    taken = {found.decision, found.outcome, found.score, *compared_columns(found)}
+    taken = {found.decision, found.outcome, found.score, found.unit, *compared_columns(found)}
     counted = found.count or found.total
     if counted is not None:
         profile = next(profile for profile in profiles if profile.name == counted)

@@ -127,6 +127,7 @@ def _write(path: str, rows: Iterator[list[str]], target: Path) -> SheetAsText:
     numbered = counts_rows(names, data)
     kept = [place for place, name in enumerate(names) if name or (numbered and place == 0)]
     numbers: dict[int, bool] = {}
+    nameless: set[int] = set()
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([names[place] for place in kept])
@@ -134,16 +135,18 @@ def _write(path: str, rows: Iterator[list[str]], target: Path) -> SheetAsText:
         for row in itertools.chain(data, rows):
             ended.append(row)
             if len(ended) > FOOTER:
-                _write_row(path, writer, ended.popleft(), kept, numbers)
+                nameless.update(_write_row(writer, ended.popleft(), kept, numbers))
         below = count_footer(_padded(list(ended)), len(names))
         rest = list(ended)
         for row in rest[: len(rest) - below]:
-            _write_row(path, writer, row, kept, numbers)
+            nameless.update(_write_row(writer, row, kept, numbers))
     texts = [
         " ".join(cell for cell in row if cell.strip()) for row in rest[len(rest) - below :] if filled(row)
     ]
     numeric = frozenset(names[place] for place, only in numbers.items() if only)
-    return SheetAsText(numeric, [*said, *footer_said(texts)])
+    if numbered:
+        nameless.discard(0)
+    return SheetAsText(numeric, [*said, *nameless_said(nameless), *footer_said(texts)])
 
 
 def _header(
@@ -175,21 +178,29 @@ def _padded(rows: Sequence[list[str]]) -> list[list[str]]:
     return [[*row, *[""] * (width - len(row))] for row in rows]
 
 
-def _write_row(path: str, writer: Any, row: list[str], kept: Sequence[int], numbers: dict[int, bool]) -> None:
+def _write_row(writer: Any, row: list[str], kept: Sequence[int], numbers: dict[int, bool]) -> list[int]:
+    """Write a row's cells below a name; gives the places of those that have none."""
     places = filled(row)
-    if not places:
-        return
-    nameless = next((place for place in places if place not in kept), None)
-    if nameless is not None:
-        required = "has values and no name in the header"
-        subject = f"{path}: column {nameless + 1}"
-        raise InputError(WHO, Fault("data", required, subject=subject, cure="write its name above it"))
-    for place in places:
+    named = [place for place in places if place in kept]
+    for place in named:
         numbers[place] = numbers.get(place, True) and getattr(row[place], "number", False)
-    writer.writerow([row[place] if place < len(row) else "" for place in kept])
+    if named:
+        writer.writerow([row[place] if place < len(row) else "" for place in kept])
+    return [place for place in places if place not in kept]
 
 
-# -- what is said of rows that are no part of the table
+# -- what is said of rows and columns that are no part of the table
+def nameless_said(places: set[int]) -> list[str]:
+    """Columns with values and no name above them."""
+    listed = ", ".join(_letters(place) for place in sorted(places))
+    return [f"Without a name in the header, and not read: column {listed}."] if places else []
+
+
+def _letters(place: int) -> str:
+    """A column as a sheet calls it: A, B, …, AA."""
+    return (_letters(place // 26 - 1) if place > 25 else "") + chr(ord("A") + place % 26)
+
+
 def titles_said(titles: Sequence[str], merged: bool) -> list[str]:
     """What stood above the table."""
     said = []

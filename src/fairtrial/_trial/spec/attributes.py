@@ -27,8 +27,15 @@ def comparable(profiles: Sequence[Profile]) -> list[str]:
     """What people could be compared by."""
     grouped = families(profiles)
     inside = columns_inside(grouped)
-    columns = [profile.name for profile in profiles if profile.category and profile.name not in inside]
+    columns = [p.name for p in profiles if p.category and p.name not in inside and not _numbers_rows(p)]
     return columns + [family.name for family in grouped if family.category]
+
+
+def _numbers_rows(profile: Profile) -> bool:
+    """Whether each row has a number of its own."""
+    return (
+        profile.whole and len(profile.labels) > 2 and len(set(profile.codes.tolist())) == len(profile.codes)
+    )
 
 
 def left_out_of(taken: Collection[str], profiles: Sequence[Profile]) -> list[str]:

@@ -159,7 +159,15 @@ def score_item(found: Guess, profiles: Sequence[Profile]) -> Item:
     """The score that the decision rests on."""
     able = [name for name in numbers(profiles) if name != found.score and name not in compared_columns(found)]
     named = [found.score, *able] if found.score else able
-    choices = [Choice(name, name, writes={"data": {"score": name}}) for name in named]
+    choices = [
+        Choice(
+            name,
+            name,
+            writes={"data": {"score": name}},
+            then=(_score_direction(found if name == found.score else None),) if found.decision else (),
+        )
+        for name in named
+    ]
     return Item(
         "score",
         "Which column is the score that the decision rests on?",
@@ -168,6 +176,16 @@ def score_item(found: Guess, profiles: Sequence[Profile]) -> Item:
         found.score is not None,
         (*choices, Choice(None, NO_COLUMN)),
     )
+
+
+def _score_direction(found: Guess | None) -> Item:
+    """Whether a high score is good for a person, beside a decision that has its own direction."""
+    value = found.score_favours if found else None
+    reason = found.remarks["score_favours"] if found and value else "its name does not say it"
+    said = {"high": "high scores are", "low": "low scores are"}
+    choices = [Choice(one, text, writes={"data": {"score_favours": one}}) for one, text in said.items()]
+    question = "Which scores are good for a person?"
+    return Item("score_favours", question, value, reason, False, (*choices, Choice(None, UNKNOWN)))
 
 
 def groups_item(found: Guess, profiles: Sequence[Profile]) -> Item:
@@ -228,7 +246,7 @@ def _role_reason(found: Guess, role: str) -> str:
         return "no name says so"
     if role in found.remarks:
         return found.remarks[role]
-    said = words.role_rank(name, role) is not None
+    said = any(words.role_rank(name, one) is not None for one in (role, *(["pay"] if found.amount else [])))
     return "its name says so" if said else "as you said"
 
 

@@ -67,6 +67,7 @@ def compose(guess: Guess, source: str, title: str, reading: Mapping[str, str] | 
         "jobs = 1",
         "alpha = 0.05                 # chance of even one false finding in the whole trial",
         "",
+        *_explained(guess),
         *_further(guess),
     ]
     return "\n".join(lines) + "\n"
@@ -84,6 +85,10 @@ def _roles(guess: Guess) -> list[str]:
     for role, words in _COUNTS.items():
         if getattr(guess, role) is not None:
             lines.append(_line(role, getattr(guess, role), words))
+    if guess.unit is not None:
+        lines.append(_line("unit", guess.unit, "rows with the same value are about one person"))
+    if guess.merge:
+        lines.append(_line("merge", guess.merge, "spellings that count as one group"))
     if guess.threshold is not None:
         lines.append(_line("threshold", guess.threshold, guess.remarks["threshold"]))
     if guess.positive:
@@ -150,6 +155,18 @@ def _definitions(guess: Guess) -> list[str]:
 
 def _line(key: str, value: Any, remark: str) -> str:
     return f"{key} = {value_text(value)}".ljust(28) + f" # {remark}"
+
+
+def _explained(guess: Guess) -> list[str]:
+    """The gaps as they are, and among people who are alike in what may explain them."""
+    if not guess.within:
+        return []
+    metric = _line("metric", "mean_decision" if guess.amount else "selection_rate", "")
+    return [
+        "[[flag]]", metric.rstrip(" #"), "",
+        "[[flag]]                     # among people who are alike in it",
+        metric.rstrip(" #"), f"within = {value_text(guess.within)}", "",
+    ]  # fmt: skip
 
 
 def _further(guess: Guess) -> list[str]:

@@ -40,6 +40,9 @@ class Guess:
     define: dict[str, dict[str, int]] = field(default_factory=dict)
     bins: dict[str, int] = field(default_factory=dict)
     features: list[str] = field(default_factory=list)
+    merge: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # labels that mean the same
+    unit: str | None = None  # who is repeated
+    within: list[str] = field(default_factory=list)  # what may explain a difference
     unasked: str | None = None  # a score that the decision makes needless
     positive: dict[str, str | list[str]] = field(default_factory=dict)
     missing: str = "error"
@@ -195,9 +198,23 @@ def settle(found: Guess, profiles: Sequence[Profile]) -> None:
     _settle(found, profiles)
 
 
+def settle_parts(found: Guess, by_name: Mapping[str, Profile]) -> None:
+    """What follows from another decision, outcome or score: a cut-off, labels, what is good."""
+    found.positive, found.threshold = {}, None
+    _settle_roles(found, by_name)
+    settle_favourable(found)
+
+
 def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
     """What follows from the parts: a decision from the score, labels, missing values, features."""
     by_name = {profile.name: profile for profile in profiles}
+    _settle_roles(found, by_name)
+    find_missing(found, by_name)
+    settle_favourable(found)
+    find_features(found, profiles)
+
+
+def _settle_roles(found: Guess, by_name: Mapping[str, Profile]) -> None:
     _settle_decision(found, by_name)
     found.amount = found.total is None and found.decision is not None and is_amount(by_name[found.decision])
     for role in ("decision", "outcome"):
@@ -207,9 +224,6 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
         if label is not None:
             found.positive[role] = label
             found.remarks["positive"] = "the labels that count as 1: check them"
-    find_missing(found, by_name)
-    settle_favourable(found)
-    find_features(found, profiles)
 
 
 def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
