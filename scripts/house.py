@@ -112,8 +112,11 @@ def importers(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
 
 
 def sizes(source: Path) -> dict[str, Any]:
-    """Files, lines, classes, functions and imports of a source tree."""
-    paths = sorted(source.rglob("*.py"))
+    """Files, lines, classes, functions and imports of a source tree.
+
+    The papers' studies travel with the package, so that their tables can be made again; they are no rooms of it.
+    """
+    paths = sorted(path for path in source.rglob("*.py") if "_studies" not in path.parts)
     texts = {module_name(path, source): path.read_text(encoding="utf-8") for path in paths}
     packages = {module_name(path, source) for path in paths if path.name == "__init__.py"}
     trees = {name: ast.parse(text) for name, text in texts.items()}

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from fairtrial._compare.comparing import compare_sorted
 from fairtrial._compare.disparities import Disparities
@@ -199,6 +198,8 @@ def joint_of(tests: Sequence[JointTest], apart: bool) -> JointTest:
         why = None if None in reasons else reasons[0]
         return JointTest(np.nan, sum(test.df for test in tests), p, "Bonferroni over the rates", why)
     df = sum(test.df for test in tests)
+    from scipy import special
+
     statistic = float(sum(special.chdtri(test.df, test.p_value) for test in tests))
     return JointTest(
         statistic, df, max(float(special.chdtrc(df, statistic)), SMALLEST_P), "sum over the rates"

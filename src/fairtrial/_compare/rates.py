@@ -42,8 +42,9 @@ from fairtrial._results.column import State, defined_or, scalar, undefined
 # what a line takes from the row of its gap; rates and ratios are told in another way
 TAKEN = (
     "target_rate", "difference", "unpaired", "unadjusted", "unadjusted_low", "unadjusted_high", "unadjusted_ratio",
-    "unadjusted_ratio_low", "unadjusted_ratio_high", "compared", "heterogeneity_p", "unknown", "difference_least",
-    "difference_most", "weighted", "weighted_low", "weighted_high", "dual", "dual_low", "dual_high",
+    "unadjusted_ratio_low", "unadjusted_ratio_high", "compared", "heterogeneity_p", "overturned_by", "overturned_in",
+    "unknown", "difference_least", "difference_most", "weighted", "weighted_low", "weighted_high", "dual", "dual_low",
+    "dual_high",
 )  # fmt: skip
 
 
