@@ -1,4 +1,4 @@
-"""The ratio beside a certified difference of rates: a small difference of low rates can be a large ratio."""
+"""What certify concludes of every group, on both scales: differences first, the ratio beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is compared with whom, as values: groups and targets, without the data they are looked up in."""
+"""Groups and targets as values, without the data they are looked up in; and which side of a metric harms."""
 
 from __future__ import annotations
 
