@@ -54,6 +54,7 @@ from validity.promises import CELLS as PROMISES
 from validity.skewed_means import CERTIFY as SKEWED
 from validity.small_levels import CELLS as SMALL_LEVELS
 from validity.unknown_outcomes import CELLS as UNKNOWN_OUTCOMES
+from validity.unmeasured import CELLS as UNMEASURED
 from validity.whole_functions import lines
 
 Z = normal_quantile(0.95)
@@ -343,6 +344,7 @@ CELLS: list[Cell] = [
     *MEANS,
     *MODELS,
     *WITHIN,
+    *UNMEASURED,
     *LEVELS,
     *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),

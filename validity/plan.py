@@ -11,6 +11,7 @@ from inside.gaps import certified
 from inside.inference import Comparison, CountedGaps, Gaps, KnownRateGaps, Scale, make_gaps
 from validity.board import Cell
 from validity.certify_designs import atoms_of
+from validity.plan_designs import CELLS as DESIGNS
 
 Generator = np.random.Generator
 POWER = 0.8
@@ -130,4 +131,5 @@ CELLS: list[Cell] = [
           Study(goal="detect", rate=0.2, disparity=0.06, target_known=True)),
     _cell("members to detect, mean score", "gamma scores, deviation 2, disparity 0.6",
           Study(goal="detect", deviation=2.0, disparity=0.6), short=400),
+    *DESIGNS,
 ]  # fmt: skip

@@ -38,7 +38,7 @@ def whole_spec(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "improve": {"metric": "fpr", "by": [BLACK, WHITE], "candidates": [LogisticRegression()], "splits": 3,
                     "bootstrap": 500},
         "watch": {"state": str(tmp_path_factory.mktemp("watch") / "state.jsonl"), "metric": "fpr", "by": ["race"],
-                  "period": "age", "tolerance": 0.2, "window": 20, "reference": ["20", "30"]},
+                  "period": "age", "tolerance": 0.2, "stream": {"window": 20}, "reference": ["20", "30"]},
     }  # fmt: skip
 
 

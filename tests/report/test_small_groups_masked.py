@@ -135,7 +135,7 @@ def test_every_question_is_asked_and_answered(trial: Trial) -> None:
 def test_no_file_tells_the_numbers_of_the_small_group(trial: Trial, tmp_path: Path) -> None:
     trial.save(tmp_path)
     written = texts(tmp_path)
-    assert {"summary.md", "report.html", "results.json", "tables/scan.csv"} <= set(written)
+    assert {"summary.md", "report.html", "results.json", "tables/scan-1.csv"} <= set(written)
     assert {name: found for name, text in written.items() if (found := told(text))} == {}
 
 

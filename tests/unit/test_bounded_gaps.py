@@ -182,7 +182,7 @@ def test_no_cliff_where_a_size_passes_a_constant(rows):
         member = np.array([[True, False]])
         gaps = [make_gaps(one if rows else without_rows(one), Comparison(member, ~member)) for one in atoms]
         near = 2.5 / size
-        # Draws are new for every size: their own error, of 1,999 with p about a half at most .011.
+        # Draws are new for every size: their own error, of 4,000 with p about a half at most .008.
         noise = 0.045 if rows else 0.0
         for one, other in zip(gaps[0].tails(np.zeros(1)), gaps[1].tails(np.zeros(1)), strict=True):
             assert one == pytest.approx(other, abs=near + noise)

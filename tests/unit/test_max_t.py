@@ -141,7 +141,6 @@ def test_a_whole_trial(tmp_path) -> None:
     assert ours.keys() == holms.keys()
     assert all(ours[key] <= holms[key] + 1e-12 for key in holms)
     assert min(ours.values()) < min(holms.values()), "flag asks again what measure asked"
-    assert "max-T" in both.verdict.text
     assert "max-T" in (tmp_path / "report.html").read_text(encoding="utf-8")
     content["family"][0]["adjusted"] = 1.0
     assert any("does not follow from the p-values" in text for text in contradictions(content))

@@ -67,6 +67,24 @@ def test_p_prime_is_the_fairest_selection_of_given_size():
     assert (x @ rule.coefficients >= 0).sum() == 5
 
 
+@pytest.mark.parametrize("seed", [4, 6])
+def test_the_counterpart_of_f6_is_the_best_less_unfair_selection(seed):
+    x, _, group = example(14, seed)
+    y = np.random.default_rng(seed + 1).poisson(4, 14).astype(float)
+    decisions = all_linear_decisions(x)
+    both = decisions[:, group == 0].any(1) & decisions[:, group == 1].any(1)
+    decisions = decisions[(decisions.sum(1) == 5) & both]
+    first, second = (
+        (decisions[:, group == g] * y[group == g]).sum(1) / decisions[:, group == g].sum(1) for g in (0, 1)
+    )
+    least = (2.5, 4.0)
+    allowed = (second >= 4.0 - 1e-12) & (np.abs(first - second) <= 1.5 + 1e-12)
+    rule = best_linear_rule("P'(F.6)", ProgramRows(x, y, group, least, 5), time_limit=30)
+    assert rule.proof == "optimal"
+    assert rule.objective == pytest.approx(first[allowed].max(), abs=1e-6)
+    assert "largest mean outcome" in rule.statement()
+
+
 def test_infeasible_is_proved():
     x, y, group = example(14, 6)
     rule = best_linear_rule("F.5", ProgramRows(x, y, group, (1.01, 1.01)))

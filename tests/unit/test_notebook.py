@@ -72,7 +72,7 @@ def test_a_trial_is_a_table_of_questions_and_answers():
     )
     shown = trial._repr_html_()
     assert "<td>What are the rates?</td>" in shown
-    assert trial.results["measure"].verdict.text in shown
+    assert trial.verdict.text in shown
 
 
 def test_an_audit_at_another_threshold(audit):

@@ -138,6 +138,7 @@ def test_the_answers_of_duckdb_without_a_row_on_the_driver(
         monkeypatch.setattr(columns, "MOST_ROWS", 1_000)  # so that DuckDB, too, compares means by their sums
     here = QUESTIONS[question](Audit(people, **ROLES))
     audit = Audit(spark.read.parquet(people), **ROLES)
+    assert not audit.decision_is_real  # the one job that comes before every question
     watched = Watched(spark, monkeypatch)
     there = QUESTIONS[question](audit)
     assert watched.lines < 50  # cells, of 6,000 rows
@@ -172,8 +173,10 @@ def test_weights_and_repeated_people_by_grouping(
     rows = pa.concat_tables([rows] * times)
     monkeypatch.setattr(Audit, "check_fetchable", _never)  # rows are asked of DuckDB alone
     here = flag(Audit(rows, **ROLES, **extra), metric, depth=2, target="rest")
+    audit = Audit(frame, **ROLES, **extra)
+    assert not audit.decision_is_real
     watched = Watched(spark, monkeypatch)
-    there = flag(Audit(frame, **ROLES, **extra), metric, depth=2, target="rest")
+    there = flag(audit, metric, depth=2, target="rest")
     assert watched.lines < most
     assert watched.jobs == watched.answers == _documented()[JOBS[roles]]
     _same(here.estimates, there.estimates)

@@ -16,10 +16,10 @@ def members(**arguments):
 
 
 def drawn(tail):
-    """A quantile of 1,999 drawn numbers that is two of its standard errors too far out, from the law of an order
+    """A quantile of 4,000 drawn numbers that is two of its standard errors too far out, from the law of an order
     statistic: tail(1 - tail)/draws over the squared density."""
     z = stats.norm.isf(tail)
-    return z + 2 * np.sqrt(tail * (1 - tail) / 1999) / stats.norm.pdf(z)
+    return z + 2 * np.sqrt(tail * (1 - tail) / 4000) / stats.norm.pdf(z)
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -147,3 +147,49 @@ def test_monitoring_needs_a_disparity_and_a_size() -> None:
     assert [fault.argument for fault in refused.value.faults] == ["monitoring", "monitoring"]
     with pytest.raises(InputError, match="for binary metrics only"):
         plan("brier", deviation=0.3, disparity=0.1, monitoring=True, each_period=50)
+
+
+# -- Rows that are repeated, weighted, paired or compared among people alike.
+def test_units_need_the_design_effect_and_students_t():
+    """Donner and Klar: 1 + (m - 1) times the correlation; a little more for few units and for the bounds."""
+    plain = members(rate=0.2, tolerance=0.05)[0]
+    found = members(rate=0.2, tolerance=0.05, design={"unit": [20, 0.05]})[0]
+    assert 1.95 * plain < found < 1.95 * 1.1 * plain
+    assert members(rate=0.2, tolerance=0.05, design={"unit": [1, 0.5]})[0] < 1.07 * plain
+    few = plan("fpr", rate=0.3, tolerance=0.6, design={"unit": [50, 0.0]})
+    assert few.estimates[0]["members"] == 400, "eight units of a side"
+
+
+def test_weights_need_one_and_the_square_of_their_spread():
+    plain = members(rate=0.3, disparity=0.1)[0]
+    assert members(rate=0.3, disparity=0.1, design={"weight": 1.0})[0] == pytest.approx(2.1 * plain, rel=0.03)
+
+
+def test_pairs_are_near_connor():
+    """McNemar's test with a share of differing answers (Connor 1987): (z sqrt(s) + z' sqrt(s - d^2))^2 / d^2 people."""
+    z, other = stats.norm.isf(0.025), stats.norm.isf(0.2)
+    textbook = (z * np.sqrt(0.3) + other * np.sqrt(0.3 - 0.01)) ** 2 / 0.01
+    row = plan("fpr", rate=0.2, disparity=0.1, design={"pair": 0.3}).estimates[0]
+    assert row["members"] == pytest.approx(textbook, rel=0.1)
+    assert row["target_members"] == row["members"], "the same people"
+
+
+def test_one_stratum_is_the_plain_normal_plan_and_alike_strata_need_no_more():
+    one = members(rate=0.3, disparity=0.1, design={"within": [1.0, 0.5, 0.3]})[0]
+    two = members(rate=0.3, disparity=0.1, design={"within": [0.5, 0.5, 0.3, 0.5, 0.5, 0.3]})[0]
+    assert one == two == pytest.approx(members(rate=0.3, disparity=0.1)[0], rel=0.06)
+    apart = plan("fpr", rate=0.3, disparity=0.1, design={"within": [1, 0.2, 0.3, 1, 0.8, 0.3]}).estimates[0]
+    assert apart["members"] > 1.4 * one
+    assert apart["target_members"] == apart["members"], "half of all people are of the group"
+
+
+@pytest.mark.parametrize(("design", "match"), [
+    ({"units": [20, 0.1]}, "knows unit, weight, pair, within"), ({"unit": 20}, "rows of one unit"),
+    ({"unit": [20, 1.5]}, "rows of one unit"), ({"pair": 0}, "answers differ"),
+    ({"within": [0.5, 0.5]}, "each stratum"), ({"pair": 0.2, "weight": 1.0}, "by itself"),
+])  # fmt: skip
+def test_designs_that_cannot_be(design, match):
+    with pytest.raises(InputError, match=match):
+        plan("fpr", rate=0.2, tolerance=0.05, design=design)
+    with pytest.raises(InputError, match="known target"):
+        plan("fpr", rate=0.2, tolerance=0.05, target_known=True, design={"pair": 0.2})

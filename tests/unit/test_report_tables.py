@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +14,7 @@ import pytest
 
 import fairtrial
 from inside.results import DARK, json_text, script_text, theme
-from inside.trial import build_section, build_table, csv_text, safe_cell, write_parquet
+from inside.trial import build_section, build_table, csv_text, ledger_of, safe_cell, write_parquet
 
 
 def result_with_labels(*labels: str) -> fairtrial.Result:
@@ -75,13 +76,15 @@ def test_every_colour_of_the_theme_has_a_dark_one() -> None:
 @pytest.mark.parametrize(("significant", "tone"), [(True, "bad"), (False, "open")])
 def test_marks_follow_the_corrected_verdict(significant: bool, tone: str) -> None:
     """A section that is no longer significant after correction over the trial is not red."""
-    audit = fairtrial.Audit(fairtrial.load("ricci"), decision="passed", groups="race")
-    result = fairtrial.measure(audit, "selection_rate")
-    section = {
-        "id": "measure", "method": "measure", "title": "", "status": "done", "error": "", "arguments": {},
-        "result": result.to_dict(),
-    }  # fmt: skip
-    shown = build_section(section, [{"section": "measure", "significant": significant}], 10)
-    assert shown["verdict"]["code"] == "violated"
-    assert shown["verdict"]["tone"] == tone
-    assert ("no longer significant" in shown["verdict"]["after"]) is not significant
+    trial = fairtrial.run(
+        {
+            "data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
+            "measure": {"metric": "selection_rate"},
+        }
+    )
+    content = trial.to_dict()
+    lines = [replace(line, shown=line.shown and significant) for line in ledger_of(content)]
+    shown = build_section(content["sections"][0], lines, 10)["verdict"]
+    assert shown["code"] == "violated"
+    assert shown["tone"] == tone
+    assert shown["text"].startswith("A difference is shown") is significant

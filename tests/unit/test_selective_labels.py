@@ -185,7 +185,7 @@ def test_a_preset_asks_what_can_be_answered(tmp_path) -> None:
     assert any(note.startswith("Not asked, because the outcome is known for 100%") for note in trial.notes)
     lending = ft.run({"preset": "lending", "data": {**data, "groups": ["sex", "race"]}})
     assert [answer.section.id for answer in lending.answers] == [
-        "measure-1", "measure-2", "tabulate-1", "tabulate-2", "certify-1", "certify-2", "flag"
+        "measure-1", "measure-2", "tabulate-1", "tabulate-2", "flag"
     ]  # fmt: skip
 
 

@@ -398,10 +398,11 @@ def test_killed_at_any_moment(state: str) -> None:
         assert child.returncode == -signal.SIGKILL
         with open_state(path) as file:
             assert [line["number"] for line in file.lines()] == list(range(len(file.bodies)))
-            assert len(file.bodies) > lines
+            assert len(file.bodies) >= lines  # a line that was cut short is not there
             lines = len(file.bodies)
             stored = file.load_snapshot()
             assert stored is None or int(stored["lines"]) <= lines
+    assert lines > 0
 
 
 def test_one_writer_at_a_time(state: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,11 +76,10 @@ def test_sums_of_powers_are_the_rows(scale, real):
     rows = drawn(4_000, real=real)
     found = [gaps_of(rows, scale)]
     assert found[0].short.all()
-    unit = np.append(
-        rows[0], rows[0].size
-    )  # a last row of hardly any weight shares its unit: not alone any more
+    # a last row of hardly any weight and another value shares its unit: not alone any more
+    unit = np.append(rows[0], rows[0].size)
     more = [np.append(column, column[:1]) for column in rows[1:]]
-    more[2][-1] = 1e-12
+    more[2][-1], more[3][-1] = 1e-12, 1.0 - more[3][0]
     unit[-1] = 0
     slow = gaps_of((unit, *more), scale)
     assert not slow.sums.alone

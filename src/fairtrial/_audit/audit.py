@@ -139,7 +139,7 @@ class Audit(Columns):
             positive=positive_labels(positive),
             favourable_label=given["favourable"],
             bins=dict(bins or {}),
-            merge=merge or {},
+            merge={} if merge is None else merge,
             define=defined,
             probable=probable,
         )

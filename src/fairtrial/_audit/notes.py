@@ -79,7 +79,9 @@ def _counted_note(columns: Columns, counted: str) -> Note:
 
 
 def _question_of_weights(columns: Columns) -> list[Note]:
-    """Whole weights of few rows are most often the people of a table of counts."""
+    """Whole weights of few rows are most often the people of a table of counts; nobody keeps that on a cluster."""
+    if columns.source.on_cluster:
+        return []
     rows, name = columns.count_rows(), str(columns.weight)
     found = columns.source.once(("whole weights", name), lambda: whole_numbers(columns.source, name, rows))
     if found is None:

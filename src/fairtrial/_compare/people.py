@@ -1,4 +1,4 @@
-"""Rows with survey weights or with several rows of one person: what their gaps are inferred from."""
+"""Rows that are not one person each: survey weights, several rows of one person, several answers to one."""
 
 from __future__ import annotations
 
@@ -88,15 +88,11 @@ def _by_grouping(who: str, audit: Audit, cells: Cells, metric: Metric) -> Weight
 
     lines = unit_lines(who, audit, cells.attributes, metric)
     atom = atom_of_rows(cells, Rows(n=len(lines), attributes=lines.attributes))
-    sums = UnitSums.of_sums(
-        lines.pattern,
-        atom,
-        (lines.weight, lines.total, lines.square),
-        lines.times,
-        len(cells.rows),
-        lines.binary,
-    )
     alone = audit.unit is None or bool((np.bincount(lines.pattern, lines.rows) == 1).all())
+    summed = lines.weight, lines.total, lines.square
+    sums = UnitSums.of_sums(
+        lines.pattern, atom, summed, lines.times, len(cells.rows), binary=lines.binary, alone=alone
+    )
     if lines.alike and alone and not lines.weightless:
         return None
     return WeightedRows(cells, sums, _atoms(sums, (atom, lines.low, lines.high)))

@@ -27,6 +27,7 @@ from fairtrial._compare.words import (
     UNKNOWN_COLUMNS,
     UNTESTED,
     WITHIN,
+    unmeasured_sentences,
 )
 from fairtrial._results.charts import Picture
 from fairtrial._results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -100,7 +101,7 @@ class MeasureResult(Result):
             sentences.append(
                 f"{len(untested)} of {len(self.estimates)} lines could not be compared and are not judged."
             )
-        return [self.verdict.text, *sentences]
+        return [self.verdict.text, *unmeasured_sentences(self.estimates, self.details), *sentences]
 
     def primary(self) -> list[Primary]:
         """Every comparison's p-value, before the correction within this result."""
@@ -160,8 +161,7 @@ class CertifyResult(Result):
         "when its (1−2α) interval lies inside the tolerance and, where a count is below 10 or the target is a known "
         "rate, binomial tails agree; violated when the interval-null p-value is at most α. Overall: certified when "
         "every group is; violated by Holm's p-value or an interval that holds for all groups at once; without a "
-        "tolerance by the joint test alone; "
-        "intervals that hold for all groups at once use the largest |t| of the joint Gaussian limit."
+        "tolerance by the joint test alone; intervals for all groups at once use the largest |t| of the joint law."
     )
     assumptions: ClassVar[tuple[str, ...]] = ("The tolerance was chosen before looking at these results.",)
     told_in_details: ClassVar[frozenset[str]] = frozenset({"statement"})
@@ -185,7 +185,7 @@ class CertifyResult(Result):
     def reading(self) -> list[str]:
         """What the joint test, the tolerance and the sample say."""
         joint = self.details["joint"]
-        sentences = [self.verdict.text]
+        sentences = [self.verdict.text, *unmeasured_sentences(self.estimates, self.details)]
         if joint.get("reason"):
             sentences.append(f"There is no joint test: {joint['reason']}.")
         else:
@@ -308,7 +308,8 @@ class FlagResult(Result):
             if self.details["correction"] == "holm"
             else f"Of the flagged groups, at most {rate} are expected to be flagged wrongly."
         )
-        sentences = [self.verdict.text, *([promise] if self.verdict.code == "flagged" else [])]
+        sentences = [self.verdict.text, *unmeasured_sentences(self.estimates, self.details)]
+        sentences += [promise] if self.verdict.code == "flagged" else []
         left_out = sum(row["state"] not in TESTED_CODES for row in self.estimates)
         if left_out:
             were = "group was" if left_out == 1 else "groups were"

@@ -1,4 +1,4 @@
-"""A group's gap as a row of the tables, for every question that states one."""
+"""A group's gap as a row of the tables, for every question that states one; and a line of `measure`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def gap_rows(found: Disparities, level: float, limits: Mapping[str, Limits]) -> 
                 row |= {f"{name}_low": low, f"{name}_high": high}
         row |= found.unpaired(index)
         if found.within is not None:
-            row |= adjusted_cells(found.within, level, index)
+            from fairtrial._compare.unmeasured import unmeasured_cells
+
+            row |= adjusted_cells(found.within, level, index) | unmeasured_cells(found, level, index)
         if found.bounds is not None:
             row |= _bound_cells(found, index, level)
         rows.append(row)

@@ -29,6 +29,11 @@ from fairtrial._results.column import undefined
 
 MOST_NAMED = 5
 HETEROGENEOUS = 0.05  # a p-value up to this one is told in a note
+UNMEASURED = Note(
+    "unmeasured",
+    "People alike in these columns may differ in something that is not in the data. 'Overturned by' is how strong such "
+    "a factor has to be before the answer no longer holds. Whether there is one the data cannot say.",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,14 +192,15 @@ def within_notes(within: Within, groups: Sequence[str]) -> list[Note]:
             "hardly anybody alike on the other side. The unadjusted gap stands beside the adjusted one; what the "
             "columns themselves owe to discrimination is adjusted away with them."
         )
-        return [Note("within", text)]
+        return [Note("within", text), UNMEASURED]
     notes = [
         Note(
             "within",
             f"Adjusted for {within.words}: people are compared with others of the same stratum ({len(within.labels)} "
             "strata, Mantel–Haenszel weights). The unadjusted gap stands beside the adjusted one; what the columns "
             "themselves owe to discrimination is adjusted away with them.",
-        )
+        ),
+        UNMEASURED,
     ]
     alone = []
     for index, group in enumerate(groups):

@@ -5,10 +5,11 @@ Every template is listed with extreme values in tests/unit/test_sentences.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import inf, isfinite
-from typing import Literal
+from typing import Any, Literal
 
-from fairtrial._results.column import Column, StateKind, with_limits
+from fairtrial._results.column import Column, StateKind, scalar, with_limits
 from fairtrial._results.text import in_a_sentence
 
 Unit = Literal["points", "number", "ratio"]
@@ -174,6 +175,8 @@ ADJUSTED_COLUMNS = (
     Column("unadjusted_ratio_high", "high", "ratio"),
     Column("compared", "compared", "rate", share_of="n"),
     Column("heterogeneity_p", "p, gap differs between strata", "p"),
+    Column("overturned_by", "overturned by a factor of", "number"),
+    Column("overturned_in", "the factor is told in", "text", shown=False),
 )
 # what a gap lies between where some outcomes are unknown
 UNKNOWN_COLUMNS = (
@@ -216,3 +219,31 @@ UNKNOWN = StateKind("unknown", compared=False)
 BEYOND = StateKind("beyond", "bad", words="beyond the threshold")
 WITHIN = StateKind("within", "good", words="within the threshold")
 NO_THRESHOLD = StateKind("no threshold", words="no threshold stated")
+# -- What would overturn a gap among people alike.
+ODDS, SHARE = "odds of being in the group", "share of what is left unexplained"
+MOST_FACTORS = 3
+
+
+def unmeasured_sentences(rows: Sequence[Mapping[str, Any]], details: Mapping[str, Any]) -> list[str]:
+    """A sentence for each adjusted answer that a factor could overturn, the most easily overturned first.
+
+    >>> row = {"group": "F", "metric": "fpr", "overturned_by": 1.84, "overturned_in": ODDS}
+    >>> unmeasured_sentences([row], {"label": "false positive rate"})[0].partition("unless ")[2]
+    'something not in the data multiplies the odds of being in the group by more than 1.8.'
+    """
+    known = [row for row in rows if scalar(row.get("overturned_by")) is not None]
+    known.sort(key=lambda row: float(scalar(row["overturned_by"])))
+    labels, label = details.get("labels", {}), details.get("label", "")
+    told = [_unless(row, labels.get(str(row["metric"]), label)) for row in known[:MOST_FACTORS]]
+    more = len(known) - MOST_FACTORS
+    return [*told, f"The other {more:,} take more: see the table."] if more > 0 else told
+
+
+def _unless(row: Mapping[str, Any], label: str) -> str:
+    value = float(scalar(row["overturned_by"]))
+    if row["overturned_in"] == ODDS:
+        what = f"multiplies the odds of being in the group by more than {value:,.1f}"
+    else:
+        share = f"{100.0 * value:.1f}%"
+        what = f"explains more than {share} of what is left unexplained of both the group and the {label}"
+    return f"This holds for {row['group']} unless something not in the data {what}."

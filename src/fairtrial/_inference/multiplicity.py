@@ -1,4 +1,4 @@
-"""Adjusted p-values: a group is flagged at level a when its adjusted p-value is at most a."""
+"""Adjusted p-values, and intervals that cover all groups at once: a group is flagged when its p is at most a."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
-from fairtrial._inference.evidence.atoms import MANY_GROUPS
 from fairtrial._inference.numeric.roots import Floats, symmetric_root
+
+# More groups than this are worked out with less precision where each takes time.
+MANY_GROUPS = 200
 
 
 def holm(p: ArrayLike) -> Floats:
@@ -116,6 +117,8 @@ DRAWS_FOR_MANY = 4_000
 
 def max_t_quantile(covariance: Floats, level: float, seed: int = 0, draws: int | None = None) -> float:
     """Quantile of max |Z_j| for Z normal with this correlation: Gaussian multiplier draws of the influences."""
+    from scipy import special
+
     deviation = np.sqrt(np.diag(covariance))
     used = deviation > 0
     if not used.any():
@@ -136,6 +139,8 @@ def max_t_quantile(covariance: Floats, level: float, seed: int = 0, draws: int |
 
 def simultaneous_level(covariance: Floats, level: float, seed: int = 0) -> float:
     """The pointwise level at which all intervals together have `level`; never below it, whatever was drawn."""
+    from scipy import special
+
     quantile = max_t_quantile(covariance, level, seed)
     return max(level, float(1.0 - 2.0 * special.ndtr(-quantile)))
 

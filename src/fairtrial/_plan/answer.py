@@ -22,6 +22,7 @@ from fairtrial._inference.sequential.claims import advance
 from fairtrial._inference.sequential.streams import StreamRule, new_streams
 from fairtrial._inference.ways import Scale
 from fairtrial._metrics.values import Metric
+from fairtrial._plan.designs import RowDesign, design_words
 from fairtrial._plan.result import PlanResult
 from fairtrial._results.column import Verdict
 from fairtrial._results.text import counted
@@ -45,10 +46,23 @@ class PlanAssumptions:
     power: float
     confidence_level: float
     scale: Scale = "difference"
+    design: RowDesign | None = None
 
     def certified(self, members: Floats, band: tuple[float, float]) -> Floats:
         """Chance that all groups of so many members are certified, if no gap is there."""
         alpha = 1.0 - self.confidence_level
+        if self.design is not None and self.design.own:
+            return self.design.certified(members, band, alpha, self.groups, self.deviation)
+        return self._stretched(members, alpha, lambda n: self._certified(n, band, alpha))
+
+    def _stretched(self, members: Floats, tail: float, chance: Power) -> Floats:
+        """The chance at the people whom rows of repeated or weighted people are worth."""
+        if self.design is None:
+            return chance(members)
+        ratio = math.inf if self.target_known else self.target_ratio
+        return self.design.stretched(chance, members, ratio, tail, self.power)
+
+    def _certified(self, members: Floats, band: tuple[float, float], alpha: float) -> Floats:
         if self.rate is None:
             return np.array([self._means(n, 0.0, alpha).certified(band, alpha, self.groups) for n in members])
         return self._rates(members).certified(band, alpha, np.full(members.shape, self.rate), self.groups)
@@ -56,6 +70,11 @@ class PlanAssumptions:
     def found(self, members: Floats, gap: float, band: tuple[float, float]) -> Floats:
         """Chance that a group of so many members with this gap is found outside the band at Holm's first level."""
         alpha = (1.0 - self.confidence_level) / self.groups
+        if self.design is not None and self.design.own:
+            return self.design.found(members, gap, band, alpha, self.deviation)
+        return self._stretched(members, alpha / 2.0, lambda n: self._found(n, gap, band, alpha))
+
+    def _found(self, members: Floats, gap: float, band: tuple[float, float], alpha: float) -> Floats:
         if self.rate is None:
             return np.array([self._means(n, gap, alpha / 2.0).found(band, alpha) for n in members])
         rate = self.rate + gap if self.scale == "difference" else self.rate * gap
@@ -63,6 +82,8 @@ class PlanAssumptions:
 
     def others(self, members: float) -> float:
         """People of the target; infinitely many for a known one."""
+        if self.design is not None and self.design.own:
+            return self.design.others(members)
         return np.inf if self.target_known else float(ceil(members * self.target_ratio))
 
     def _rates(self, members: Floats) -> RateAudits:
@@ -83,6 +104,11 @@ class PlanAssumptions:
     @property
     def binary(self) -> bool:
         return self.rate is not None
+
+    @property
+    def fewest(self) -> int:
+        """Members below which no audit tests."""
+        return max(MINIMUM_SIZE, 0 if self.design is None else self.design.fewest)
 
 
 def drawn_stretch(tail: float) -> float:
@@ -125,7 +151,7 @@ def answer(asked: PlanAssumptions, band: tuple[float, float] | None, disparity: 
             "confidence_level": asked.confidence_level,
             "value_kind": "percent" if asked.binary else "number",
         },
-        notes=tuple(_notes(asked.target_known, asked.groups, asked.binary, any(map(_fewest, lines)))),
+        notes=tuple(_notes(asked, any(map(_fewest, lines)))),
         provenance={
             "arguments": {
                 "metric": asked.metric.to_dict(),
@@ -214,7 +240,7 @@ def _members(function: Power, asked: PlanAssumptions) -> int:
     if found is None:
         required = "more than 10¹² members would be needed: the tolerance or disparity is too small"
         raise InputError(WHO, Fault("", required, cure="State a larger one"))
-    return max(MINIMUM_SIZE, found)
+    return max(asked.fewest, found)
 
 
 def _curve(name: str, words: str, function: Power, members: int) -> list[dict[str, Any]]:
@@ -235,7 +261,8 @@ def _fewest(line: dict[str, Any]) -> str:
     return ", the fewest that are tested," if line["members"] == MINIMUM_SIZE else ""
 
 
-def _notes(target_known: bool, groups: int, binary: bool, fewest: bool) -> list[Note]:
+def _notes(asked: PlanAssumptions, fewest: bool) -> list[Note]:
+    design, own = asked.design, asked.design is not None and asked.design.own
     return notes_where(
         {
             "fewest": (
@@ -243,20 +270,24 @@ def _notes(target_known: bool, groups: int, binary: bool, fewest: bool) -> list[
                 f"Groups of fewer than {MINIMUM_SIZE} members are not tested unless the audit's minimum is lower: no "
                 "plan goes below it, and its power is then at least the one asked for.",
             ),
-            "by-the-test": (binary, "Counts that are likely with these sizes go through certify's own test."),
+            "design": (design is not None, "" if design is None else design_words(design)),
+            "by-the-test": (
+                asked.binary and not own,
+                "Counts that are likely with these sizes go through certify's own test.",
+            ),
             "approximate": (
-                not binary,
+                not asked.binary,
                 "A normal approximation, with room for the luck of the test's draws where the target is estimated: "
                 "with few people or skewed values plan generously.",
             ),
             "target-estimated": (
-                not target_known,
+                not asked.target_known,
                 "The target is estimated too: its people are counted beside the group's.",
             ),
             "several-groups": (
-                groups > 1,
-                f"A certificate is planned for all {groups} groups at once, which share the target; detection of one "
-                "of them at Holm's first level.",
+                asked.groups > 1,
+                f"A certificate is planned for all {asked.groups} groups at once, which share the target; detection of "
+                "one of them at Holm's first level.",
             ),
         }
     )

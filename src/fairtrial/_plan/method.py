@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import method
-from fairtrial._options import Option
+from fairtrial._options import Option, cuts
 from fairtrial._plan.result import PlanResult
 
 Rate = Annotated[
@@ -38,6 +39,16 @@ Monitoring = Annotated[
 EachPeriod = Annotated[
     int | None, Option("Members of the group that come in each period of a watch.", least=1, most=1e9)
 ]
+Design = Annotated[
+    Mapping[str, Any] | None,
+    Option(
+        "How rows come, if not as different people who count the same: unit=20,0.05 (rows of a unit, how alike), "
+        "weight=0.6 (spread), pair=0.2 (answers that differ), or within=0.6,0.3,0.2,0.4,0.5,0.4 (of each stratum its "
+        "share, the group's share in it, and the rate).",
+        form=cuts,
+        many=True,
+    ),
+]
 Power = Annotated[float, Option("The chance of success.", above=0.05, below=1)]
 
 
@@ -60,6 +71,7 @@ def plan(
     target_known: TargetKnown = False,
     target_ratio: TargetRatio = 1.0,
     groups: Groups = 1,
+    design: Design = None,
     power: Power = 0.8,
     monitoring: Monitoring = False,
     each_period: EachPeriod = None,
@@ -88,6 +100,10 @@ def plan(
     groups : int, default 1
         How many groups will be tested: a certificate is planned for all of them at once, detection at the
         level Holm gives its first group.
+    design : dict or None, default None
+        How rows come, if not as different people who count the same: unit=20,0.05 (rows of a unit, how
+        alike), weight=0.6 (spread), pair=0.2 (answers that differ), or within=0.6,0.3,0.2,0.4,0.5,0.4 (of
+        each stratum its share, the group's share in it, and the rate).
     power : float, default 0.8
         The chance of success.
     monitoring : bool, default False
@@ -112,12 +128,14 @@ def plan(
     from fairtrial._compare.tolerance import find_scaled_band
     from fairtrial._metrics.table import find_metric
     from fairtrial._plan.answer import PlanAssumptions, answer
+    from fairtrial._plan.designs import find_design
 
     asked = find_metric("plan", metric)
     band = find_scaled_band("plan", tolerance, asked, scale)
     assumed = PlanAssumptions(
-        asked, rate, deviation, target_known, target_ratio, groups, power, confidence_level, scale
-    )
+        asked, rate, deviation, target_known, target_ratio, groups, power, confidence_level, scale,
+        find_design(design, target_known=target_known, ratio_scale=scale == "ratio", target_ratio=target_ratio),
+    )  # fmt: skip
     if not monitoring:
         return answer(assumed, band, disparity)
     from fairtrial._plan.answer import check_monitoring, with_monitoring

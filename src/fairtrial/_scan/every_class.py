@@ -34,7 +34,7 @@ def find_attributes(audit: Audit, protected: object, target: object, null: str |
         )
     if null is None:
         required = "cannot be none where several classes are scanned: their p-values are corrected together"
-        faults.add(Fault("null", required))
+        faults.add(Fault("null", required, cure="leave it out, or name one class"))
     faults.raise_any()
     named = None if protected == "each" else protected or None
     attributes = by_attributes(WHO, audit, named, "protected")

@@ -96,7 +96,10 @@ def correct(
     ]
     p = [float(primary.p_value) for _, _, primary, _ in listed]
     numbers = [number for *_, number in listed]
-    adjusted = holm_once(p, numbers) if dependence is None else [*map(float, max_t(p, dependence, seed))]
+    if dependence is None or not dependence.tests.size:
+        adjusted = holm_once(p, numbers)
+    else:
+        adjusted = [*map(float, max_t(p, dependence, seed))]
     again = repeats(p, numbers)
     entries = [
         FamilyEntry(

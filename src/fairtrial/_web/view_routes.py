@@ -16,7 +16,6 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 
 from fairtrial._report.certificate import certificate_page
 from fairtrial._results.charts.page import DARK
-from fairtrial._results.charts.theme import FONT
 from fairtrial._trial.difference import difference
 from fairtrial._trial.results_file import load_results
 from fairtrial._web import views
@@ -284,6 +283,8 @@ def marked_exploratory(svg: str) -> str:
         return svg
     width, height = max(float(found[1]), ROOM), float(found[2]) + LINE
     size = f' width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
+    from fairtrial._results.charts.theme import FONT  # loads altair, which starting does without
+
     font = FONT.replace("'", "&apos;")
     text = f'<text x="14" y="{height - 10:g}" font-family="{font}" font-size="12" fill="#5b6470">{EXPLORATORY}</text>'
     body = svg[: found.start()] + size + svg[found.end() :]

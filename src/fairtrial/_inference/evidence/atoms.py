@@ -9,11 +9,11 @@ import numpy as np
 
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.means.skewed_means import FEWEST_FOR_SHAPE, Sums
+from fairtrial._inference.multiplicity import MANY_GROUPS
 from fairtrial._inference.numeric.roots import Bools, Floats
 
 # Which atoms each group contains: a matrix, or the lattice that it would be made from.
 Membership = Bools | Members
-MANY_GROUPS = 200
 # Cells of groups by atoms that are worked on at once.
 AT_ONCE = 2_000_000
 

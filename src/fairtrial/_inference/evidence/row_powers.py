@@ -81,7 +81,7 @@ class RowPowers:
         heavy = everyone * LITTLE < 1.0  # of the largest weight there is
         if not self.sums.binary:
             heavy |= squares[:, 2] < NARROW * mean**2 * weights[:, 2]
-        if isinstance(self.sums.times, float):
+        if np.array_equal(self.times, np.rint(self.times)):  # whole rows, and no moments of many
             for index in np.flatnonzero(heavy):
                 for column, number in zip(found, self._row_by_row(member[index], mean[index]), strict=True):
                     column[index] = number
@@ -100,19 +100,18 @@ class RowPowers:
 
     def _row_by_row(self, inside: Floats, mean: float) -> tuple[float, ...]:
         chosen = inside[self.sums.atom]
-        weight, value = self.weight[chosen], self.value[chosen]
-        everyone = max(float(weight.sum()), 1e-300)
-        mean = float((weight * value).sum()) / everyone
+        weight, value, times = self.weight[chosen], self.value[chosen], self.times[chosen]
+        everyone = max(float(times @ weight), 1e-300)
+        mean = float((times * weight) @ value) / everyone
         with np.errstate(divide="ignore"):
             stretch = 1.0 / np.maximum(1.0 - weight / everyone, 0.0)
 
         def exact(of: Floats) -> Callable[[int, int], Floats]:
-            return lambda power, times: np.asarray((of * weight**power * stretch**times).sum())
+            return lambda power, stretched: np.asarray((of * weight**power * stretch**stretched).sum())
 
-        one = np.ones(weight.size)
         found = _side(
-            np.asarray(float(weight.size)), np.asarray(everyone), np.asarray((weight**2).sum()), np.asarray(mean),
-            exact(one), exact((value - mean) ** 2),
+            np.asarray(times.sum()), np.asarray(everyone), np.asarray(times @ weight**2), np.asarray(mean),
+            exact(times), exact(times * (value - mean) ** 2),
         )  # fmt: skip
         return tuple(float(number) for number in found)
 

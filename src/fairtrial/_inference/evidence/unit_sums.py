@@ -75,6 +75,7 @@ def _nodes(moments: Floats, low: float, high: float) -> Nodes:
 
 MANY_ROWS = 20_000
 LITTLE = 0.005  # of a finest group's weight
+ROUNDING = 1e-14
 Codes = NDArray[np.integer]
 
 
@@ -105,6 +106,9 @@ class UnitSums:
         binary = bool(np.isin(value, (0.0, 1.0)).all())
         alone = alone or np.unique(unit).size == unit.size
         counted = alone and bool(np.all(weight == weight[:1]))
+        if not alone and binary and lines[0].size == units and _all_or_nothing(lines[2], lines[3]):
+            # every unit's rows say the same: they are one row with all their weight
+            lines, alone = (*lines[:4], lines[2] ** 2), True
         return cls(*lines, units, atoms, binary, counted, alone)
 
     @classmethod
@@ -116,17 +120,18 @@ class UnitSums:
         times: Floats,
         atoms: int,
         binary: bool,
+        alone: bool,
     ) -> UnitSums:
         """From sums (weights, weighted values, squared weights) of units that each stand for `times` people."""
         units = int(unit.max()) + 1 if unit.size else 0
         for_whom = np.ones(units)
         for_whom[unit] = times
         lines = _by_line(unit, atom, atoms, sums)
-        return cls(*lines, units, atoms, binary, False, times=for_whom)
+        return cls(*lines, units, atoms, binary, False, alone, for_whom)
 
     def expanded(self) -> UnitSums | None:
         """One unit per person; None where units do not stand for whole people, but for moments of many rows."""
-        if self.alone or isinstance(self.times, float):
+        if isinstance(self.times, float) or (self.alone and self.binary):
             return self
         times = np.rint(self.times).astype(np.int64)
         if (times < 1).any() or not np.array_equal(times, self.times):
@@ -187,6 +192,11 @@ def _by_line(
         keys, line = np.unique(keys, return_inverse=True)
     weight, total, square = (np.bincount(line, of, keys.size).astype(np.float64) for of in columns)
     return keys // atoms, keys % atoms, weight, total, square
+
+
+def _all_or_nothing(weight: Floats, total: Floats) -> bool:
+    """Whether all rows of every line have the event, or none."""
+    return bool(np.all((total == 0.0) | (np.abs(total - weight) <= ROUNDING * weight)))
 
 
 def are_little(largest: float, totals: Floats) -> bool:
@@ -287,24 +297,34 @@ def rows_and_units(sides: Sequence[UnitTotals], binary: bool) -> RowsAndUnits:
     With rows all twice the line is the same; rates are taken by the variance of their rows. Where it does not fall, or
     all units are of one size, all is the units'.
     """
-    sizes, distances = [], []
+    sizes, distances, people = [], [], []
     for side in sides:
         there = side.weight > 0
         distance = (side.influence()[there] * side.everyone / side.weight[there]) ** 2
         distances.append(distance / max(side.mean * (1.0 - side.mean), 1e-300) if binary else distance)
         sizes.append(side.square[there] / side.weight[there] ** 2)
-    x, y = np.concatenate(sizes), np.concatenate(distances)
-    trust = 1.0 / (x + np.median(x)) ** 2
-    trust /= trust.sum()
-    centre, level = float(trust @ x), float(trust @ y)
-    spread = float(trust @ (x - centre) ** 2)
+        people.append(np.broadcast_to(side.times, there.shape)[there])
+    x, y, times = np.concatenate(sizes), np.concatenate(distances), np.concatenate(people)
+    trust = 1.0 / (x + _median(x, times)) ** 2
+    trust /= times @ trust
+    all_of = times * trust
+    centre, level = float(all_of @ x), float(all_of @ y)
+    spread = float(all_of @ (x - centre) ** 2)
     if spread <= 1e-9 * centre**2:
         return RowsAndUnits(0.0, 1.0)
-    slope = float(trust @ ((x - centre) * (y - level))) / spread
+    slope = float(all_of @ ((x - centre) * (y - level))) / spread
     left = y - level - slope * (x - centre)
-    error = float(np.sqrt(trust**2 @ ((x - centre) * left) ** 2)) / spread
+    error = float(np.sqrt(all_of * trust @ ((x - centre) * left) ** 2)) / spread
     rows = max(slope - CAREFUL * error, 0.0)
     return RowsAndUnits(rows, max(level - rows * centre, 0.0)) if rows > 0 else RowsAndUnits(0.0, 1.0)
+
+
+def _median(values: Floats, times: Floats) -> float:
+    """The median of values that each stand for `times` units."""
+    order = np.argsort(values)
+    until = np.cumsum(times[order])
+    middle = np.searchsorted(until, [0.5 * until[-1], 0.5 * until[-1] + 0.5])
+    return float(values[order][np.minimum(middle, values.size - 1)].mean())
 
 
 def df_of_uneven_units(
@@ -324,10 +344,9 @@ def df_of_uneven_units(
         else (first.weight > 0) & (second.weight > 0)
     )
     # a unit on both sides moves both: what all its rows share says nothing of the gap, so that they stay rows
-    squares = sum(float(side.square[inside].sum()) for side in sides)
-    times = part.rows + part.units * sum(float((side.weight[inside] ** 2).sum()) for side in sides) / max(
-        squares, 1e-300
-    )
+    squares = sum(side.sum(np.where(inside, side.square, 0.0)) for side in sides)
+    of_units = sum(side.sum(np.where(inside, side.weight**2, 0.0)) for side in sides)
+    times = part.rows + part.units * of_units / max(squares, 1e-300)
     mixed = [
         side._replace(
             square=np.where(

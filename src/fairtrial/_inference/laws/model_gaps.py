@@ -45,6 +45,16 @@ class Fitted(NamedTuple):
 Fit = Callable[[Floats, Floats, Floats], Fitted]
 
 
+class Expected(NamedTuple):
+    """Of each row: its side, its value, the chance of being of the group, and what is expected on either side."""
+
+    group: Bools
+    value: Floats
+    chance: Floats
+    first: Floats
+    second: Floats
+
+
 class RobustParts(NamedTuple):
     """Of one group and its target: which rows they are, each row's part in the gap, and the overlap.
 
@@ -56,6 +66,7 @@ class RobustParts(NamedTuple):
     inferred: Floats
     thin: float
     effective: float
+    expected: Expected
 
     @property
     def why_not(self) -> str | None:
@@ -73,7 +84,7 @@ def robust_parts(
     group: Bools, value: Floats, design: Floats, chance: Fit, mean: Fit, fold: NDArray[np.int64]
 ) -> RobustParts:
     """Of rows that are of the group or of its target, by models fitted on the other folds."""
-    propensity, part, pulled = (np.zeros(value.size) for _ in range(3))
+    propensity, part, pulled, first, second = (np.zeros(value.size) for _ in range(5))
     for held in range(FOLDS):
         told, rest = fold == held, fold != held
         sides = rest & group, rest & ~group
@@ -82,13 +93,15 @@ def robust_parts(
         propensity[told], e = who.expected, np.clip(who.expected, NEAREST, 1.0 - NEAREST)
         weights = np.where(group[told], 1.0 / e, 0.0), np.where(group[told], 0.0, 1.0 / (1.0 - e))
         above, below = weights[0] * (value[told] - one.expected), weights[1] * (value[told] - other.expected)
+        first[told], second[told] = one.expected, other.expected
         part[told] = one.expected - other.expected + above - below
         pulled[rest] += who.pull(np.where(e == who.expected, -above / e - below / (1.0 - e), 0.0))
         pulled[sides[0]] += one.pull(1.0 - weights[0])
         pulled[sides[1]] += other.pull(weights[1] - 1.0)
     wider = part + pulled - pulled.mean()
     inferred = wider if wider.std() > part.std() else part
-    return RobustParts(np.arange(value.size), part, inferred, *_overlap(group, propensity))
+    expected = Expected(group, value, np.clip(propensity, NEAREST, 1.0 - NEAREST), first, second)
+    return RobustParts(np.arange(value.size), part, inferred, *_overlap(group, propensity), expected)
 
 
 def _overlap(group: Bools, propensity: Floats) -> tuple[float, float]:
@@ -104,6 +117,7 @@ class ModelGaps(DerivedGaps):
     """The mean of each group's parts, as a mean against zero; without inference where overlap is thin."""
 
     def __init__(self, parts: Sequence[RobustParts], rows: int) -> None:
+        self.expected = [part.expected for part in parts]
         member = np.eye(len(parts), dtype=bool)
         zero = Comparison(member, np.zeros_like(member), np.zeros(len(parts)))
         self.inner = make_gaps(Atoms.of_values([part.inferred for part in parts]), zero)

@@ -156,6 +156,13 @@ class MeanStrataGaps(SumsGaps):
         self.reason = [why if some else NOBODY_ALIKE for why, some in zip(self.reason, there, strict=True)]
         self.estimate = np.where(there, self.estimate, 0.0 if scale == "difference" else 1.0)
         self.rates = None  # the group's own rate stands beside the adjusted gap
+        m2, mean = (
+            np.stack([[getattr(one, name) for one in side] for side in sides]) for name in ("m2", "mean")
+        )
+        spread = m2.sum(axis=0).T * both + self.weight * np.where(both, (mean[0] - mean[1]).T, 0.0) ** 2
+        weight = np.maximum(self.weight.sum(axis=1), 1e-300)
+        # what strata and group leave of the values, over what strata leave of who is in the group
+        self.spread = np.sqrt(np.maximum(spread.sum(axis=1) / weight - self.estimate**2, 0.0))
         self.rule = np.full(self.estimate.shape, "means within strata, bounded by skewness")
         self.covariance = self._covariance(atoms, comparison, stratum, share)
         none = np.zeros(self.estimate.shape)

@@ -69,6 +69,10 @@ def adult(rows: int) -> fairtrial.Audit:
     )
 
 
+# What the hold-out file's scores are called on the page.
+SCORES = {"gagne_sum_t_hat": "fitted conditions", "log_cost_t_hat": "fitted log cost"}
+
+
 def fixed(name: str) -> fairtrial.Fixed:
     """A score of the hold-out file, with the sign that was stated beforehand."""
     return fairtrial.Fixed(name, sign={"race": "Black"})
@@ -76,7 +80,8 @@ def fixed(name: str) -> fairtrial.Fixed:
 
 def called(candidate: Any) -> str:
     """The name of a candidate."""
-    return str(candidate.rules if isinstance(candidate, fairtrial.Fixed) else candidate.name)
+    named = str(candidate.rules if isinstance(candidate, fairtrial.Fixed) else candidate.name)
+    return SCORES.get(named, named)
 
 
 def splits_table(result: fairtrial.Result) -> str:

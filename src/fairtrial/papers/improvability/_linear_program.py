@@ -19,12 +19,12 @@ MAX_COLUMNS = 6
 
 @dataclass(frozen=True, slots=True)
 class LinearProgram(OneRule):
-    """(F.5), (F.6) or (P′) on `rows` rows of the training half, within `seconds`.
+    """(F.5), (F.6), (P′) or its counterpart for (F.6) on `rows` rows of the training half, within `seconds`.
 
     Accuracy and fairness must both be "accuracy" for (F.5) and (F.6), and both the mean outcome of the selected
-    ("ppv") with a capacity for (P′). The columns most correlated with the outcome are used (at most six). The search
-    starts from least squares; a rule it cannot improve on is returned as it is. The time limit makes results depend
-    on the machine.
+    ("ppv") with a capacity for the others. The columns most correlated with the outcome are used (at most six). The
+    search starts from least squares; a rule it cannot improve on is returned as it is. The time limit makes results
+    depend on the machine.
     """
 
     program: Program = "F.5"
@@ -48,7 +48,7 @@ class LinearProgram(OneRule):
         ]
 
     def _lacks(self, contest: Contest) -> str:
-        selects = self.program == "P'"
+        selects = self.program.startswith("P'")
         needed = "ppv" if selects else "accuracy"
         named = [isinstance(worth.what, Metric) and worth.name for worth in contest.claim.worths]
         if named != [needed, needed] or len(contest.names) != 2:
@@ -82,7 +82,7 @@ class LinearProgram(OneRule):
         start = _least_squares(x, y - (0.5 if contest.outcome_is_binary else 0.0))
         start = start / max(float(np.abs(start).max()), 1e-12)
         capacity = 0
-        if self.program == "P'":
+        if self.program.startswith("P'"):
             assert contest.constraints.capacity is not None
             capacity = max(2, round(contest.constraints.capacity * few.size))
             start[0] -= capacity_threshold(x @ start, capacity / few.size)

@@ -2,8 +2,8 @@
 
 Source: Auerbach, Liang, Okumura and Tabord-Meehan, "Testing the Fairness-Accuracy Improvability of Algorithms",
 Appendix F: (F.5) the fairest linear classifier that is at least as accurate for both groups, (F.6) the one most
-accurate for one group that is no less accurate for the other and less unfair, and (P′) the counterpart of (F.5)
-for the mean outcome of the selected under a capacity.
+accurate for one group that is no less accurate for the other and less unfair, (P′) the counterpart of (F.5) for the
+mean outcome of the selected under a capacity, and (P′)(F.6) that of (F.6), which the article leaves to the reader.
 
 The programs are exact on the rows they are given and their size grows with the rows: HiGHS proves optimality up to
 about fifty rows and improves incumbents up to about a hundred. They are selection rules for a subsample; what was
@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 
-Program = Literal["F.5", "F.6", "P'"]
+Program = Literal["F.5", "F.6", "P'", "P'(F.6)"]
 Proof = Literal["optimal", "bounded", "infeasible", "nothing"]
 
 # D_j = 0 needs X_j'β < 0 strictly (F.4); a solver needs a margin, relative to C_j, above its tolerance of 1e-6.
@@ -60,6 +60,7 @@ class LinearRule:
             "F.5": "smallest accuracy gap of a linear rule that is as accurate for both groups",
             "F.6": "largest accuracy for the first group of a linear rule that is less unfair",
             "P'": "smallest gap in the selected people's mean outcome of a linear rule as accurate for both groups",
+            "P'(F.6)": "largest mean outcome of the first group's selected of a linear rule that is less unfair",
         }[self.program]
         if self.proof == "infeasible":
             return f"proved on {self.rows} rows: no linear rule meets the constraints"
@@ -195,30 +196,63 @@ def _fairest_selection(sample: ProgramRows) -> _Search:
     The ratios become linear by t_g = 1/Σ_g D and s_g = t_g·D (F.8), which the constraints pin down because D is
     binary (Proposition F.1).
     """
-    x, y, capacity = sample.x, sample.y, sample.capacity
-    model, beta, decision = _linear_classifier(x)
-    largest = float(np.max(y))
-    levels = [int(level) for level in model.variables(2, 0.0, largest)]
-    members = [sample.group == code for code in (0, 1)]
-    model.row([(int(d), 1.0) for d in decision], capacity, capacity)
-    for level, member, least in zip(levels, members, sample.least, strict=True):
-        _mean_of_selected(model, level, y, member, decision)
+    model, beta, levels = _linear_selection(sample)
+    for level, least in zip(levels, sample.least, strict=True):
         model.row([(level, 1.0)], least, np.inf)
-    gap = _gap(model, levels, largest)
+    gap = _gap(model, levels, float(np.max(sample.y)))
 
     def score(coefficients: Floats) -> float | None:
-        chosen = x @ coefficients >= 0
-        means = [float(y[chosen & m].mean()) if (chosen & m).any() else -1.0 for m in members]
+        means = _means_of(sample, coefficients)
+        if means is None:
+            return None
         reached = all(mean >= least for mean, least in zip(means, sample.least, strict=True))
-        return abs(means[0] - means[1]) if reached and chosen.sum() == capacity else None
+        return abs(means[0] - means[1]) if reached else None
 
     return _Search(model, beta, gap, 1.0, score)
+
+
+def _best_selection(sample: ProgramRows) -> _Search:
+    """(P′)(F.6): max U^0, U^g as in (P′), with U^1 ≥ Û_0^1 and |U^0 − U^1| ≤ |Û_0^0 − Û_0^1|."""
+    model, beta, levels = _linear_selection(sample)
+    first, second = sample.least
+    gap = abs(first - second)
+    model.row([(levels[1], 1.0)], second, np.inf)
+    model.row([(levels[0], 1.0), (levels[1], -1.0)], -gap, gap)
+
+    def score(coefficients: Floats) -> float | None:
+        means = _means_of(sample, coefficients)
+        if means is None:
+            return None
+        feasible = means[1] >= second - ROUNDING and abs(means[0] - means[1]) <= gap + ROUNDING
+        return means[0] if feasible else None
+
+    return _Search(model, beta, levels[0], -1.0, score)
+
+
+def _linear_selection(sample: ProgramRows) -> tuple[_Model, NDArray[np.int64], list[int]]:
+    """Linear rules that select `capacity` rows, with each group's mean outcome of the selected (F.7)."""
+    model, beta, decision = _linear_classifier(sample.x)
+    levels = [int(level) for level in model.variables(2, 0.0, float(np.max(sample.y)))]
+    model.row([(int(d), 1.0) for d in decision], sample.capacity, sample.capacity)
+    for code, level in enumerate(levels):
+        _mean_of_selected(model, level, sample.y, sample.group == code, decision)
+    return model, beta, levels
+
+
+def _means_of(sample: ProgramRows, coefficients: Floats) -> tuple[float, float] | None:
+    """Each group's mean outcome of the selected; None where a group has none or their number is another."""
+    chosen = sample.x @ coefficients >= 0
+    parts = [chosen & (sample.group == code) for code in (0, 1)]
+    if chosen.sum() != sample.capacity or not all(part.any() for part in parts):
+        return None
+    return float(sample.y[parts[0]].mean()), float(sample.y[parts[1]].mean())
 
 
 SEARCHES: dict[Program, Callable[[ProgramRows], _Search]] = {
     "F.5": _fairest_classifier,
     "F.6": _most_accurate_classifier,
     "P'": _fairest_selection,
+    "P'(F.6)": _best_selection,
 }
 
 

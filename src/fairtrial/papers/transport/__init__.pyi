@@ -1,4 +1,6 @@
 from ._article_test import article_test as article_test
+from ._general import GeneralTest as GeneralTest
+from ._general import general_test as general_test
 from ._parts import Limits as Limits
 from ._parts import Projection as Projection
 from ._parts import RateContrasts as RateContrasts
