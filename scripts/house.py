@@ -41,7 +41,17 @@ sys.setprofile(see)
 fairtrial.measure(fresh, "fpr", by="race")
 sys.setprofile(None)
 own = [name for name in sys.modules if name.split(".")[0] == "fairtrial"]
-print(json.dumps({"loaded": sorted(own), "entered": sorted(entered), "numba": "numba" in sys.modules}))
+numba = "numba" in sys.modules
+handed = set()
+def constructed(frame, event, arg):
+    if event == "call" and frame.f_code.co_name == "__init__":
+        kind = type(frame.f_locals.get("self"))
+        if kind.__module__.startswith(("fairtrial._compare", "fairtrial._audit.cells")) and kind.__name__[0] != "_":
+            handed.add(kind.__name__)
+sys.setprofile(constructed)
+fairtrial.certify(fresh, "fpr", by="race", tolerance=0.05)
+sys.setprofile(None)
+print(json.dumps({"loaded": sorted(own), "entered": sorted(entered), "numba": numba, "handed": sorted(handed)}))
 """
 
 
@@ -146,7 +156,7 @@ def options() -> dict[str, int]:
 
 
 def one_measure() -> dict[str, Any]:
-    """Own modules that one `measure` loads, files it enters, and whether numba came along."""
+    """Own modules that one `measure` loads, files it enters, whether numba came along; what a `certify` hands on."""
     done = subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout))
 
@@ -184,6 +194,7 @@ def main(arguments: list[str]) -> None:
     seen = one_measure()
     loaded, entered = len(seen["loaded"]), len(seen["entered"])
     print(f"one measure: {loaded} modules loaded, {entered} files entered, numba: {seen['numba']}")
+    print(f"one certify hands on: {' '.join(seen['handed'])}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
@@ -19,6 +20,8 @@ from typer.testing import CliRunner
 import fairtrial
 from inside.cli import program
 from inside.results import Claim
+from inside.trial import contradictions, first_screen
+from truth.first_sentence import NOT_READ, faults
 from truth.scenario import Ask, Expect, File, Scenario
 from truth.world import POPULATION, Generator, People, true_gap, true_rate
 
@@ -73,7 +76,9 @@ def play(scenario: Scenario, repeat: int, *, report: bool = True) -> Outcome:
         warnings.simplefilter("ignore", fairtrial.FairtrialWarning)
         outcome.said += _by_the_api(scenario, file)
         if report:
-            outcome.said += _by_the_report(scenario, file)
+            trial = _report(scenario, file)
+            outcome.said += _said("report", scenario, trial.claims())
+            outcome.forbidden += _odd_answers(scenario, trial.to_dict(), file)
     for said in outcome.said:
         if said.claim is not None and (fault := falsehood(scenario, said)):
             outcome.false.append(f"{said}: {fault}")
@@ -105,7 +110,7 @@ def _by_the_api(scenario: Scenario, file: File) -> Iterable[Said]:
             yield from (Said("api", kind, ask.method, metric) for metric in metrics)
 
 
-def _by_the_report(scenario: Scenario, file: File) -> list[Said]:
+def _report(scenario: Scenario, file: File) -> Any:
     """`fairtrial init people.csv --yes …` in an empty folder, then the audit.toml it wrote."""
     words = _init_words(scenario.roles) if scenario.init is None else scenario.init
     with tempfile.TemporaryDirectory() as folder:
@@ -115,8 +120,27 @@ def _by_the_report(scenario: Scenario, file: File) -> list[Said]:
         if done.exit_code != 0:
             raise RuntimeError(f"{scenario.name}: init failed: {done.output} {done.exception}")
         _edit(spec, scenario.roles)
-        trial = fairtrial.run(spec)
-    return list(_said("report", scenario, trial.claims()))
+        text = spec.read_text(encoding="utf-8").replace("[words]", f"[words]\n{scenario.words}#", 1)
+        spec.write_text(text + scenario.more, encoding="utf-8")
+        return fairtrial.run(spec)
+
+
+def _odd_answers(scenario: Scenario, content: Mapping[str, Any], file: File) -> Iterable[str]:
+    """What the report says first that is not so in the file, is not what it must say, or contradicts itself."""
+    shown = first_screen(content)
+    first = "".join(piece["text"] for piece in shown["headline"])
+    told = " ".join([first, *("".join(piece["text"] for piece in text) for _, text in shown["answers"])])
+    for text in contradictions(content):
+        yield f"report: contradicts itself: {text}"
+    for text in faults(content, file):
+        if scenario.first or not text.startswith(NOT_READ):
+            yield f"report: first sentence: {text}"
+    for said, patterns in ((first, scenario.first), (told, scenario.screen)):
+        for pattern in patterns:
+            if re.search(pattern, said) is None:
+                yield f"report: {pattern!r} is not in {said!r}"
+    if scenario.verdicts and content["verdict"]["code"] not in scenario.verdicts:
+        yield f"report: the verdict is {content['verdict']['code']}"
 
 
 def _init_words(roles: Mapping[str, Any]) -> list[str]:
@@ -229,8 +253,35 @@ def _true_rates(scenario: Scenario, people: People, claim: Claim) -> tuple[float
         rate, expected = (true_rate(people, claim.metric, side) for side in (inside, others))
         return rate, expected, int(inside.sum())
     who = _people_meant(scenario, claim.who)
+    if claim.within:
+        return *_alike_rates(people, claim, who, _target_meant(scenario, claim.against)), int(
+            people.members(who).sum()
+        )
     rate, target = true_gap(people, claim.metric, who, _target_meant(scenario, claim.against))
     return rate, target, int(people.members(who).sum())
+
+
+def _alike_rates(
+    people: People, claim: Claim, who: Mapping[str, str], against: object
+) -> tuple[float, float]:
+    """The rates among people alike, each stratum counting as its people of both sides do together (Mantel–Haenszel)."""
+    inside = people.members(who)
+    others = people.members(against) if isinstance(against, Mapping) else ~inside
+    strata = np.array(
+        [
+            "\n".join(map(str, row))
+            for row in zip(*(people.groups[name] for name in claim.within), strict=True)
+        ]
+    )
+    sums = np.zeros(3)
+    for stratum in np.unique(strata):
+        here = strata == stratum
+        n, m = int((inside & here).sum()), int((others & here).sum())
+        if n and m:
+            weight = n * m / (n + m)
+            rates = (true_rate(people, claim.metric, side & here) for side in (inside, others))
+            sums += weight * np.array([*rates, 1.0])
+    return float(sums[0] / sums[2]), float(sums[1] / sums[2])
 
 
 def _slack(members: int, rate: float) -> float:
@@ -239,6 +290,8 @@ def _slack(members: int, rate: float) -> float:
 
 
 def _meets(said: Said, expect: Expect) -> bool:
+    if expect.within is not None and (said.claim is None or said.claim.within != expect.within):
+        return False
     for name in ("kind", "metric", "method", "side", "effect"):
         wanted = getattr(expect, name)
         if wanted is not None and getattr(said, name) != wanted:

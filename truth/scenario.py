@@ -32,6 +32,7 @@ class Expect:
     side: str | None = None  # "above" or "below"
     method: str | None = None
     effect: str | None = None  # "harmed" or "favoured"
+    within: tuple[str, ...] | None = None  # what it is adjusted for; () of a gap as it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,11 @@ class Scenario:
     from_readme: bool = False  # written from the README alone
     short: bool = False  # one of those that run in `make test`
     groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # labels as shown → as in the world
+    more: str = ""  # what the user adds to the audit file that init wrote
+    words: str = ""  # and under its [words]
+    first: tuple[str, ...] = ()  # patterns that the report's first sentences hold
+    screen: tuple[str, ...] = ()  # and its first screen
+    verdicts: tuple[str, ...] = ()  # codes of which the report's verdict is one; any where there are none
     warnings: bool = False  # whether the product is meant to warn
 
 

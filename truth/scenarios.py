@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truth import hiring, lending, models, partly, scores, several
+from truth import answers, hiring, lending, models, partly, scores, several
 from truth.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
@@ -12,4 +12,5 @@ SCENARIOS: list[Scenario] = [
     *several.SCENARIOS,
     *scores.SCENARIOS,
     *models.SCENARIOS,
+    *answers.SCENARIOS,
 ]

@@ -90,6 +90,8 @@ def _value_and_condition(people: People, metric: str) -> tuple[Floats, Bools]:
         return people.decision, everyone
     if metric == "favourable_rate":  # of the presets, where decision 1 hurts
         return 1 - people.decision, everyone
+    if metric == "mean_decision":
+        return people.decision, everyone
     if metric == "mean_score":
         return known(people.score), everyone
     happened = known(people.outcome) == 1

@@ -165,9 +165,10 @@ def _how_judged(board: Board) -> str:
     )
 
 
-def _plays(audits: list[Judged]) -> int:
+def _plays(audits: list[Judged]) -> str:
     """How often a scenario was played: once for each repeat of a line of what is due."""
-    return max((line.repeats for line in audits if line.cell.claim == "power"), default=0)
+    plays = {line.repeats for line in audits if line.cell.claim == "power"} or {0}
+    return f"{min(plays)}" if len(plays) == 1 else f"{min(plays)} to {max(plays)}"
 
 
 def _never_wrong(board: Board) -> tuple[list[Judged], int]:

@@ -379,7 +379,7 @@ def test_the_last_screen_writes_what_it_shows(
     content = tomllib.loads(out.read_text(encoding="utf-8"))
     assert content["data"]["merge"] == {"sex": {"m": [" m"], "F": ["f"]}}
     assert content["data"]["unit"] == "id"
-    assert content["flag"] == [{"metric": "selection_rate"}, {"metric": "selection_rate", "within": ["job"]}]
+    assert content["measure"] == {"metric": ["selection_rate"], "within": ["job"]}
     assert fairtrial.run(out).complete
     code, _, err = run("init", path, "--yes", "--out", str(out), "--force")
     assert "add this under [data]: merge = { sex = {" in err

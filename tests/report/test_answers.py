@@ -74,7 +74,7 @@ def test_the_resumes_are_never_called_certified(sections: dict[str, Any]) -> Non
     )
     assert texts[DIFFERENCE] == "Yes: 3.2 points (1.7 to 4.7), more than chance explains."
     assert texts[TOLERANCE] == TWO_FACTS
-    assert texts[WHOM] == "Harmed: name: Black."
+    assert texts[WHOM] == "Harmed: people with name = Black."
     assert content["verdict"]["code"] != "certified"
     assert GREEN not in summary
     assert not re.search(r"\bNo\b|\bfair\b|not treated differently", " ".join(texts.values()))
@@ -169,7 +169,7 @@ def test_everything_unfair() -> None:
     assert content["verdict"]["code"] == "violated"
     assert texts["within tolerance"] == "0"
     assert texts["with a difference"] == f"{len([line for line in ledger_of(content) if line.tested])}"
-    assert texts[WHOM].startswith("Harmed: race: a")
+    assert texts[WHOM].startswith("Harmed: people with race = a")
 
 
 def test_a_gap_that_vanishes_among_people_alike_is_said_in_the_first_words() -> None:

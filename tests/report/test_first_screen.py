@@ -35,7 +35,7 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
         "headline": ("45 of 100 African-American people", "22 of 100 others", "score of 5 or more"),
         DIFFERENCE: ("Yes, in 7 of 22 comparisons", "22.8 points (19.9 to 25.7)"),
         TOLERANCE: ("No: race: African-American is beyond 5 points.",),
-        WHOM: ("Harmed: race: African-American",),
+        WHOM: ("Harmed: African-American people",),
         LEFT: ("Too few people to judge on their own: race: Asian (n = 32)", "race: Native American (n = 18)"),
         CHECKED: ("False positive rate", "by race and sex", "7,214 rows", "against race: Caucasian or everyone else"),
         NEXT: ("for people to judge",),
@@ -44,7 +44,7 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
         "headline": ("26 of 100 people with race = H passed", "60 of 100 people with race = W"),
         DIFFERENCE: ("34.2 points (10.6 to 53.4)",),
         TOLERANCE: ("beyond the tolerance of a ratio of 0.8 to 1.25",),
-        WHOM: ("Harmed: race: H",),
+        WHOM: ("Harmed: people with race = H",),
         CHECKED: ("Selection rate", "by race", "118 rows", "race: W"),
         NEXT: ("for people to judge",),
     },
@@ -53,7 +53,7 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
                      "Among people alike in occupation, the gap is 21.2 points (20.3 to 22.0)"),
         DIFFERENCE: ("19.5 points (18.8 to 20.1)",),
         TOLERANCE: ("No: sex: Female is beyond 5 points among people alike in occupation.",),
-        WHOM: ("Harmed: sex: Female",),
+        WHOM: ("Harmed: women",),
         LEFT: ("2,809 of 48,842 rows", "2,809 without 'occupation' (in “Certification” alone)"),
         CHECKED: ("by sex and race", "48,842 rows", "sex: Male alike in occupation"),
         NEXT: ("fairtrial explain",),
@@ -63,15 +63,15 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
                      "Among people alike in income and debt_ratio, the gap is 38 points"),
         DIFFERENCE: ("41.4 points (38.9 to 43.8)",),
         TOLERANCE: ("beyond your tolerance of 5 points",),
-        WHOM: ("Harmed: ethnicity: minority",),
+        WHOM: ("Harmed: minority people",),
         CHECKED: ("by ethnicity", "6,000 rows"),
         NEXT: ("fairtrial explain", "for people to judge"),
     },
     "thousand": {
         "headline": ("20 of 100 people with branch = b015", "59 of 100 others"),
         DIFFERENCE: ("of 1,000 comparisons", "39 points (27.2 to 47.7)"),
-        TOLERANCE: ("You stated none",),
-        WHOM: ("Harmed: branch: b015", "more"),
+        TOLERANCE: ("You set no tolerance",),
+        WHOM: ("Harmed: people with branch = b015", "more"),
         CHECKED: ("by branch", "60,000 rows"),
         NEXT: ("for people to judge",),
     },
@@ -150,7 +150,7 @@ def test_without_a_decision_people_are_described() -> None:
     )
     assert texts[DIFFERENCE].endswith("It describes the people, not a decision about them.")
     assert TOLERANCE not in texts
-    assert texts[WHOM] == "Different from others: sex: female."
+    assert texts[WHOM] == "Different from others: women."
     assert texts[NEXT] == "Name the decision to have it tested."
     assert texts[NEXT] in summary
 
@@ -236,7 +236,7 @@ def test_masked_numbers_are_said_to_be_masked() -> None:
     answers = {question: said(text) for question, text in first_screen(content)["answers"]}
     assert answers[DIFFERENCE].startswith("Yes, in")
     assert "Its size is not told here" in answers[DIFFERENCE]
-    assert answers[WHOM] == "Harmed: race: H."
+    assert answers[WHOM] == "Harmed: people with race = H."
 
 
 def test_mirror_images_are_shown_once() -> None:

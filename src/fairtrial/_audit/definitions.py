@@ -1,4 +1,4 @@
-"""Groups that the caller defines: by conditions on columns, by a mask of the rows, a function of them, an expression.
+"""What the caller brings beside a table: groups defined by conditions, masks or functions, and arrays.
 
 A definition is a column of its own with two labels, its name and "not" its name, so that every method takes it as it
 takes any other attribute; a row of which it cannot be told lacks a label, as where a column is missing. Defined groups

@@ -1,4 +1,4 @@
-"""Gaps of amounts: mean scores in standard deviations, prices in basis points, and ratios along the score."""
+"""Tables of amounts: mean scores, prices, ratios along the score, and pay with its medians and quarters."""
 
 from __future__ import annotations
 

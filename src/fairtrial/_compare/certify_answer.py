@@ -17,7 +17,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._compare.certify_verdict import find_verdict, least_compared, statement_of
 from fairtrial._compare.comparing import across_cuts, cut_notes, named_parts, part_cells, provenance_of
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.judgement import Judgement, joint_of, judge, rows_apart, within_four_fifths
+from fairtrial._compare.judgement import Judgement, joint_of, judge, ratio_is_close, rows_apart
 from fairtrial._compare.results import CertifyResult
 from fairtrial._compare.rows import finding_code, gap_rows, why_no_side
 from fairtrial._compare.tolerance import common_notes, plain_band, plain_target
@@ -148,7 +148,7 @@ def _ratios_within(judged: Sequence[Judgement]) -> bool | None:
     """Whether every ratio is shown to be within four fifths and its inverse; None of means and of certified ratios."""
     if judged[0].of.scale == "ratio" or not any(one.of.binary for one in judged):
         return None
-    return all(within_four_fifths(row) for one in judged if one.of.binary for row in one.ratios)
+    return all(ratio_is_close(row) for one in judged if one.of.binary for row in one.ratios)
 
 
 def _untested(part: Disparities, item: dict[str, Any], criterion: str) -> dict[str, Any]:

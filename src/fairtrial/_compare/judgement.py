@@ -1,4 +1,4 @@
-"""The ratio beside a certified difference of rates: a small difference of low rates can be a large ratio."""
+"""What certify concludes of every group, on both scales: differences first, the ratio beside them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.needed import Needed, find_needed
 from fairtrial._compare.rates import adjusted_ratio, ratio_cells, ratio_limits
 from fairtrial._compare.rows import Limits
-from fairtrial._compare.tolerance import FOUR_FIFTHS, band_p_values
+from fairtrial._compare.tolerance import band_p_values
 from fairtrial._compare.unknown_outcomes import LabelsNeeded, OutcomeBounds, labels_needed
 from fairtrial._compare.words import number_words
 from fairtrial._inference.laws.end_gaps import EndGaps
 from fairtrial._inference.laws.gaps import SMALLEST_P, Gaps, JointTest, no_gap
 from fairtrial._inference.multiplicity import bonferroni_level, holm, shared_level
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._metrics.groups import Target
+from fairtrial._metrics.groups import Target, within_four_fifths
 from fairtrial._metrics.values import Metric
 from fairtrial._results.column import scalar
 
@@ -63,14 +63,13 @@ def both_scales_words(part: Disparities, ratios: RatioCells) -> str:
         return "; not every ratio is known"
     ends = list(dict.fromkeys(number_words(value, "ratio") for value in (known[0], known[-1])))
     told = f"{'ratio' if len(ends) == 1 else 'ratios of'} {' to '.join(ends)}"
-    shown = "" if all(map(within_four_fifths, ratios)) else "not "
+    shown = "" if all(map(ratio_is_close, ratios)) else "not "
     return f"; {told}, {shown}shown to be within 0.8 to 1.25"
 
 
-def within_four_fifths(row: Mapping[str, Any]) -> bool:
-    """Whether the interval of a ratio lies between four fifths and its inverse."""
-    low, high = scalar(row.get("ratio_low")), scalar(row.get("ratio_high"))
-    return low is not None and high is not None and bool(low >= FOUR_FIFTHS[0] and high <= FOUR_FIFTHS[1])
+def ratio_is_close(row: Mapping[str, Any]) -> bool:
+    """Whether a row's ratio is shown to lie between four fifths and its inverse."""
+    return within_four_fifths(scalar(row.get("ratio_low")), scalar(row.get("ratio_high")))
 
 
 # -- What certify concludes of every group, alone and at once with all other groups, metrics and cuts.

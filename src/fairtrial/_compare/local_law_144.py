@@ -24,14 +24,13 @@ from fairtrial._compare.table_parts import (
     need,
     stated,
 )
-from fairtrial._compare.tolerance import FOUR_FIFTHS
 from fairtrial._compare.words import LEFT_OUT, LISTED, UNKNOWN
 from fairtrial._errors import Fault, Faults, did_you_mean
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.proportions import rate_interval
 from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
 from fairtrial._labels import MISSING
-from fairtrial._metrics.groups import Group
+from fairtrial._metrics.groups import FOUR_FIFTHS, Group
 from fairtrial._results.column import State, scalar, undefined
 from fairtrial._results.text import counted
 

@@ -1,4 +1,4 @@
-"""What are the rates? Per group: rate, difference and ratio to the target, each with an interval that holds."""
+"""Measure, certify and flag: three questions about how groups compare, each with the options it takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows with survey weights or with several rows of one person: what their gaps are inferred from."""
+"""Rows that are not one person each: survey weights, several rows of one person, several answers to one."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from fairtrial._compare.probable_groups import find_probable, probable_rates
 from fairtrial._compare.request import Request
 from fairtrial._compare.rows import Line, gap_rows
 from fairtrial._compare.sorted_groups import SortedGroups, members_of, opposite, sort_groups, with_target
-from fairtrial._compare.tolerance import FOUR_FIFTHS, Band, band_p_values, check_band
+from fairtrial._compare.tolerance import Band, band_p_values, check_band
 from fairtrial._compare.unknown_outcomes import DEPENDS as UNKNOWN
 from fairtrial._compare.unknown_outcomes import find_unknown, own_rates
 from fairtrial._compare.words import NOBODY
@@ -35,7 +35,7 @@ from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps
 from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
-from fairtrial._metrics.groups import Group, explicit_groups, is_selection
+from fairtrial._metrics.groups import FOUR_FIFTHS, Group, explicit_groups, is_selection
 from fairtrial._metrics.values import Metric, role
 from fairtrial._results.column import State, defined_or, scalar, undefined
 

@@ -1,4 +1,4 @@
-"""A group's gap as a row of the tables, for every question that states one."""
+"""A group's gap as a row of the tables, for every question that states one; and a line of `measure`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ from fairtrial._metrics.values import Metric
 from fairtrial._options import Share
 
 # -- Ratios as the scale of a gap: their tolerance, their cells in the tables, and their words.
-FOUR_FIFTHS = (0.8, 1.25)
 RATIO_BAND = (
     "of a ratio must be a number between 0 and 1, such as 0.8 for four fifths, or two numbers [low, high]"
 )

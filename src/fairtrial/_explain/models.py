@@ -1,4 +1,4 @@
-"""The models of explain: classifiers by name, and the features as a classifier takes them."""
+"""The models of explain, the features as a classifier takes them, and metrics of decisions not in the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The request of explain, and what it means for where a coalition's decisions come from."""
+"""The request of explain: what is asked, who plays, and what its parts and states are called."""
 
 from __future__ import annotations
 

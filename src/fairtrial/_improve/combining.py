@@ -1,4 +1,4 @@
-"""The levels of both rules in some rows, with draws; of unknown outcomes those worst for each part of the claim."""
+"""The levels of both rules in some rows, with draws, and all sample splits combined into one p-value."""
 
 from __future__ import annotations
 

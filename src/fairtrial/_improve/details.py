@@ -1,4 +1,4 @@
-"""The rows of improve's table: each accuracy level and each fairness gap of every split."""
+"""The rows of improve's table, the rule's card, the search as a document and the least gap there could be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adjusted p-values: a group is flagged at level a when its adjusted p-value is at most a."""
+"""Adjusted p-values, and intervals that cover all groups at once: a group is flagged when its p is at most a."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is compared with whom, as values: groups and targets, without the data they are looked up in."""
+"""Groups and targets as values, without the data they are looked up in; and which side of a metric harms."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ from fairtrial._metrics.values import Direction, Metric, Role, role
 A_GROUP = Words("a group like {}", Example({"race": "A"}))
 COMPARED = Words("a column, a group like {}, or a list of these", Example({"race": "A"}))
 TARGETS = Words("a number, 'overall', 'rest' or a group like {}", Example({"race": "A"}))
+
+FOUR_FIFTHS = (0.8, 1.25)
+
+
+def within_four_fifths(low: float | None, high: float | None) -> bool:
+    """Whether the interval of a ratio lies between four fifths and its inverse."""
+    return low is not None and high is not None and bool(low >= FOUR_FIFTHS[0] and high <= FOUR_FIFTHS[1])
 
 
 @dataclass(frozen=True, slots=True)

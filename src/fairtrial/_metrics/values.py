@@ -1,4 +1,4 @@
-"""The parts columns play in a decision system, and the values derived from them, each written once.
+"""Roles, the values derived from them, each written once, and the metric: a mean of a value per group.
 
 A value is one function of arrays and of query expressions alike: it adds, multiplies and compares what it is given, and
 takes the rest (`where`, `log`) from the operations of their kind. Every method evaluates a metric through it.

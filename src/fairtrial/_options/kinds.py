@@ -1,4 +1,4 @@
-"""What kinds of values an argument may be, read from its type."""
+"""What kinds of values an argument may be, read from its type, and how a typed text becomes one."""
 
 from __future__ import annotations
 

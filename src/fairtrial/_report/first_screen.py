@@ -6,6 +6,7 @@ Every answer is told from the ledger of results.json: nothing is computed but co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fairtrial._method.declaration import find_method, read_result
@@ -60,6 +61,11 @@ def first_screen(content: Content) -> dict[str, Any]:
     }
 
 
+def first_sentence(content: Content) -> str:
+    """What is said first wherever the trial is told."""
+    return "".join(piece["text"] for piece in first_screen(content)["headline"])
+
+
 def describes_only(content: Content, results: Results) -> bool:
     """Whether the trial compares who people are and nothing that was decided about them."""
     return only_describes([entry["method"] for entry in content["family"]], results)
@@ -67,8 +73,13 @@ def describes_only(content: Content, results: Results) -> bool:
 
 def headline(content: Content, told: Lines) -> str:
     """The clearest comparison in people; the largest gap seen where none is shown."""
-    line = headline_line(told)
+    line = _as_it_is(headline_line(told), told)
     if line is None:
+        small = next(
+            (one for one in ledger_of(content) if one.few and None not in (one.rate, one.target_rate)), None
+        )
+        if small is not None:
+            return f"{line_sentence(small, words_of(content))} These are too few people to compare."
         return "Nobody could be compared." if content["sections"] else ""
     told_first = line_sentence(line, words_of(content))
     beside = alike_words(line, told)
@@ -77,21 +88,34 @@ def headline(content: Content, told: Lines) -> str:
     return f"{told_first} That may be chance."
 
 
+def _as_it_is(line: LedgerLine | None, lines: Lines) -> LedgerLine | None:
+    """The gap as it is of one among people alike, where it was asked as well: it is told before."""
+    return next((one for one in lines if alike_line(one, [line]) is line), line) if line is not None else None
+
+
 def alike_words(line: LedgerLine, told: Lines) -> str:
     """The same gap among people who are alike in what may explain it: whether it stays, vanishes or turns."""
     alike = alike_line(line, told)
     if alike is None or line.difference is None or alike.difference is None:
         return ""
     among = f"Among people alike in {in_a_sentence(list(alike.within))}"
+    same = (line.difference > 0) == ((alike.difference > 0) == (alike.who == line.who))
     if not alike.shown:
-        return f"{among}, no difference is shown ({interval_words(alike)})."
-    same = _direction(line, line.who) == _direction(alike, line.who)
+        interval = interval_words(alike if same else _turned(alike))
+        return f"{among}, no difference is shown{f' ({interval})' if interval else ''}."
     turned = "" if same else ", the other way round"
-    return f"{among}, the gap is {gap_words(alike)}{turned} ({interval_words(alike, bare=True)})."
+    interval = interval_words(alike, bare=True)
+    return f"{among}, the gap is {gap_words(alike)}{turned}{f' ({interval})' if interval else ''}."
 
 
-def _direction(line: LedgerLine, who: str) -> bool:
-    return ((line.difference or 0.0) > 0) == (line.who == who)
+def _turned(line: LedgerLine) -> LedgerLine:
+    """The interval as it is read beside a gap of the other direction: below zero is the other way round."""
+    low, high = line.difference_low, line.difference_high
+    if low is None or high is None:
+        return line
+    if (line.difference or 0.0) > 0:
+        low, high = 0.0 - high, 0.0 - low
+    return replace(line, difference=0.0, difference_low=low, difference_high=high)
 
 
 def difference_answer(told: Lines, content: Content) -> str:
@@ -132,10 +156,11 @@ def tolerance_answer(told: Lines, content: Content) -> str:
             for one in content["sections"]
             if one["result"] and shows(one["method"]) == "certificate"
         )
-        return "Not known: nobody could be compared." if stated else "You stated none."
+        return "Not known: nobody could be compared." if stated else "You set no tolerance."
     first = headline_line(told)
-    if asked == [first] or (first in asked and first is not None and first.shown):
-        line = first if first is not None else asked[0]
+    alone = len(asked) == 1 and (asked == [first] or not asked[0].within)
+    if alone or (first in asked and first is not None and first.shown):
+        line = asked[0] if alone or first is None else first
         return f"{tolerance_words(line)}{_alone(content, [line])}"
     bands = " or ".join(
         dict.fromkeys(tolerance_text(one, line) for line in asked for one in line.certificates)
@@ -183,17 +208,26 @@ def _for_whom(told: Lines) -> str:
     harmed = [line for line in shown if line.effect == "harmed"]
     groups: dict[str, list[str]] = {}
     for line in harmed or shown:
-        groups.setdefault(line.label, []).append(line.who)
+        groups.setdefault(line.label, []).append(line.people or line.who)
     if not groups:
         return ""
     start = "Harmed" if harmed else "Different from others"
     first, *others = groups.items()
     elsewhere = {line.label for line in shown} - groups.keys()
+    gone = _gone(harmed or shown, told)
     if not elsewhere and all(set(who) <= set(first[1]) for _, who in others):
-        return f"{start}: {named_groups(first[1])}."
+        return f"{start}: {named_groups(first[1])}.{gone}"
     more = len(others) + len(elsewhere)
     also = f" Groups also differ in {counted(more, 'other measure')}." if more else ""
     return f"{start} in {first[0]}: {named_groups(first[1])}.{also}"
+
+
+def _gone(shown: Lines, told: Lines) -> str:
+    """That what is shown as it is, is not shown among people alike; empty where some of it is."""
+    beside = [alike for line in shown if not line.within and (alike := alike_line(line, told)) is not None]
+    if not beside or any(line.shown for line in beside) or len(beside) < len(shown):
+        return ""
+    return f" Not shown among people alike in {in_a_sentence([*beside[0].within])}."
 
 
 def _left_out(lines: Lines, results: Results, content: Content) -> str:

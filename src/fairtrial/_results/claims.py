@@ -46,6 +46,8 @@ class Claim:
         "found", "certified" or "undetermined".
     effect : str
         "harmed" or "favoured" where the audit says what is good for a person; else empty.
+    within : tuple of str
+        What both sides are alike in; empty of a gap as it is.
     """
 
     method: str
@@ -59,11 +61,12 @@ class Claim:
     level: float | None
     verdict: Judged
     effect: str = ""
+    within: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values, for JSON; what a result is adjusted for stands in its details."""
         return {
-            **asdict(self),
+            **{name: value for name, value in asdict(self).items() if name != "within"},
             "tolerance": None
             if self.tolerance is None
             else [end if math.isfinite(end) else None for end in self.tolerance],
@@ -149,6 +152,7 @@ def _claim(result: Claiming, row: Mapping[str, Any], who: str, against: str, jud
         level=result.confidence_level,
         verdict=judged,
         effect=str(row.get("effect") or ""),
+        within=tuple(map(str, details.get("within") or ())),
     )
 
 

@@ -78,7 +78,8 @@ def _is_number(text: str) -> bool:
 
 def mean_words(metric: Metric, words: FileWords) -> str:
     """What a mean is of, in words of the file: 'the mean salary'; empty where it is not of one column."""
-    name = next((one for one in ("outcome", "decision", "score") if metric.value == getattr(role, one)), "")
+    means = {"outcome": (role.outcome,), "decision": (role.decision, role.amount), "score": (role.score,)}
+    name = next((one for one, values in means.items() if metric.value in values), "")
     column = words.score if name == "score" else words.columns.get(name)
     people = _people(metric, words)
     if not column or people is None:

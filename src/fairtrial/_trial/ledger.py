@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
-from fairtrial._compare.judgement import within_four_fifths
 from fairtrial._method.declaration import find_method, read_result
-from fairtrial._metrics.groups import Favours, describes_people, effect_of, harmed_side
+from fairtrial._metrics.groups import Favours, describes_people, effect_of, harmed_side, within_four_fifths
 from fairtrial._metrics.table import METRICS
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
@@ -95,7 +94,7 @@ class LedgerLine:
     @property
     def four_fifths(self) -> bool:
         """Whether its ratio is shown to be within 0.8 to 1.25."""
-        return within_four_fifths({"ratio_low": self.ratio_low, "ratio_high": self.ratio_high})
+        return within_four_fifths(self.ratio_low, self.ratio_high)
 
 
 @dataclass(frozen=True, slots=True)

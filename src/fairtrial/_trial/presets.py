@@ -1,7 +1,7 @@
 """Presets: the questions a field usually asks, so that a short spec is a whole audit.
 
 A section written in the file takes the place of the preset's sections of the same method (of the same table, where it
-is one of the field's tables); the others stay.
+is one of the field's tables); the others stay. One that adjusts with `within` asks something else and stands beside.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.groups import intersections
+from fairtrial._audit.groups import MINIMUM_SIZE, intersections
 from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._labels import MISSING, canonical
 from fairtrial._method.declaration import trial_methods
@@ -29,6 +29,7 @@ from fairtrial._trial.spec.load import Spec
 from fairtrial._trial.spec.sections import Section
 from fairtrial._trial.spec.tables import Lending
 
+NOBODY: dict[str, Any] = {}  # what is asked besides where nobody can be compared
 SMALLEST_COMPARED = 10  # people; score intervals hold for groups this small
 NEED = {
     "name": "need_among_selected",
@@ -69,16 +70,19 @@ def _in_order(spec: Spec, questions: Questions) -> Iterator[Section]:
     kept = _not_replaced(spec, questions)
     for name in trial_methods():
         mine = [section for section in spec.sections if section.method == name]
-        yield from mine
+        alike = [section for section in mine if section.arguments.get("within")]
+        yield from (section for section in mine if section not in alike)
         added = [arguments for method, arguments in kept if method == name]
         for number, arguments in enumerate(added, len(mine) + 1):
             identity = name if len(mine) + len(added) == 1 else f"{name}-{number}"
             title = arguments.pop("title", "")
             yield Section(identity, name, arguments, title, ("preset",))
+        yield from alike  # the gap as it is comes first
 
 
 def _not_replaced(spec: Spec, questions: Questions) -> Questions:
-    own = {(section.method, section.arguments.get("table")) for section in spec.sections}
+    told = [section for section in spec.sections if not section.arguments.get("within")]
+    own = {(section.method, section.arguments.get("table")) for section in told}
     return [(name, arguments) for name, arguments in questions if (name, arguments.get("table")) not in own]
 
 
@@ -151,11 +155,22 @@ def _general(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     metrics += ["mean_score"] if audit.has("score") else []
     # groups that were defined may overlap, so that crossing them says nothing new
     depth = 1 if audit.define else _depth(audit)
+    few = _few(audit)
     questions: Questions = [
-        ("measure", {"metric": metrics, "title": "What are the rates?"}),
-        ("flag", {"metric": "selection_rate", "depth": depth}),
+        ("measure", {"metric": metrics, "title": "What are the rates?", **few}),
+        ("flag", {"metric": "selection_rate", "depth": depth, **few}),
     ]
-    return questions, []
+    return questions if few is not NOBODY else questions[:1], []
+
+
+def _few(audit: Audit) -> dict[str, Any]:
+    """A smaller minimum where no attribute has two groups of the usual one; exact limits hold for groups so small."""
+    if audit.define:
+        return {}
+    second = max(sorted(audit.cells((name,)).rows)[-2:][0] for name in audit.groups)
+    if second >= MINIMUM_SIZE:
+        return {}
+    return {"minimum": SMALLEST_COMPARED} if second >= SMALLEST_COMPARED else NOBODY
 
 
 def _amounts(audit: Audit) -> Questions:

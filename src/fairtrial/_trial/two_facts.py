@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairtrial._compare.words import band_words, groups_words, number_words, place_words, unit_of
-from fairtrial._metrics.groups import is_selection
+from fairtrial._metrics.groups import FOUR_FIFTHS, is_selection
 from fairtrial._metrics.table import METRICS
 from fairtrial._results.column import Tone
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted, true_minus
 from fairtrial._trial.ledger import MERGED, LedgerLine
 
-FOUR_FIFTHS = (0.8, 1.25)
 NOT_BORNE_OUT = "Once we correct for all questions of this audit, this is no longer shown."
 
 

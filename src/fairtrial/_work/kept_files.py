@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all; a disk that is full or read-only is a fault."""
+"""Atomic writes, cache fingerprints, and a place for results that is checked before any work starts."""
 
 from __future__ import annotations
 

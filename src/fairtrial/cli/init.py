@@ -21,6 +21,7 @@ from fairtrial._trial.spec.compose import PRESET_WORDS, compose
 from fairtrial._trial.spec.guess import (
     Guess,
     compare_by,
+    explaining,
     guess,
     left_out,
     make_answerable,
@@ -96,6 +97,7 @@ def init(
     if asked:
         found = ask(found, profiles, missing)
     else:
+        found.within = explaining(found, profiles)
         found.warnings += [*named.left_out_of(found, profiles), *alike_said(found, profiles)]
     check(found, profiles)
     if preset is None:
@@ -285,7 +287,11 @@ def _parts(found: Guess) -> Iterator[tuple[str, str]]:
     if found.decision is not None or found.threshold is not None:
         unknown = "not known whether 1 or 0 is good for a person: no finding says who is harmed"
         good = f"{found.favourable}: the decision that is good for a person"
-        good = "high: more of it is good for a person" if found.favourable == "high" else good
+        amounts = {
+            "high": "high: more of it is good for a person",
+            "low": "low: less of it is good for a person",
+        }
+        good = amounts.get(str(found.favourable), good)
         yield "--favourable", unknown if found.favourable is None else good
     yield "--preset", f"{found.preset}: {PRESET_WORDS[found.preset]}"
 

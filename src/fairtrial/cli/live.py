@@ -56,7 +56,7 @@ class _PlainLines:
 
     def take(self, event: Event) -> None:
         if event.status in self.words:
-            self._tell(event, self.words[event.status], f"{event.seconds:6.1f} s  {_short(event.text)}")
+            self._tell(event, self.words[event.status], f"{event.seconds:6.1f} s  {_told(event)}")
         elif event.text == COMPILING:
             self._tell(event, "running", event.text)
         elif event.total and time.monotonic() - self.told > BETWEEN_SIGNS:
@@ -69,6 +69,11 @@ class _PlainLines:
 
 def _left(event: Event) -> str:
     return time_left(event.done, event.total, event.seconds)
+
+
+def _told(event: Event) -> str:
+    """Why a question was not answered; what was found is told after the correction over all of them."""
+    return "" if event.status in ("done", "kept") else _short(event.text)
 
 
 def _short(text: str, width: int = 110) -> str:
@@ -122,8 +127,8 @@ class _Table:
             left = f"{_left(event)}  " if _left(event) else ""
             return Text(f"{bar} {event.done:,} of {event.total:,}  {left}{event.text}", style="cyan")
         style = "red" if event.status == "failed" else "dim"
-        kept = "kept from before: " if event.status == "kept" else ""
-        return Text(kept + _short(event.text), style=style)
+        kept = "kept from before" if event.status == "kept" else ""
+        return Text(kept + _told(event), style=style)
 
 
 def show_progress(quiet: bool = False) -> Any:

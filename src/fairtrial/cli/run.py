@@ -14,6 +14,7 @@ import typer
 
 from fairtrial._errors import GateClosed, check_choice
 from fairtrial._options import arguments_of
+from fairtrial._report.first_screen import first_sentence
 from fairtrial._report.pdf import print_pdf
 from fairtrial._trial.record import GATES, Trial
 from fairtrial._trial.running import run as run_trial
@@ -108,7 +109,9 @@ app.command()(run)
 
 def finish(trial: Trial, folder: Path, fail_on: list[str], again: str, quiet: bool = False) -> None:
     """Say what was found and where it is, then leave with the exit code that says how it went."""
-    typer.echo(trial.shown_verdict.text if quiet else f"\n{trial.shown_verdict.text}")
+    if not quiet:
+        typer.echo(f"\n{first_sentence(trial.to_dict())}")
+    typer.echo(trial.shown_verdict.text)
     for text in trial.left_out:
         typer.echo(f"{text}.")
     for text in trial.unpublished:

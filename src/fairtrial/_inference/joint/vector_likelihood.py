@@ -1,4 +1,4 @@
-"""Empirical likelihood of several scores at once, by one vector of multipliers (eq. 3.3 of the ELFA paper)."""
+"""Joint tests of several scores: empirical likelihood by one vector of multipliers (eq. 3.3 of ELFA)."""
 
 from __future__ import annotations
 

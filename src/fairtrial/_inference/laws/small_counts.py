@@ -1,4 +1,4 @@
-"""A rate of weighted rows or repeated units beside a known number: never surer than with one more unit of events.
+"""Weighted rates of few people: never surer than with one more unit of events, or with pooled weights.
 
 A score at effective sizes knows the units it saw. Twelve clusters of 50 rows without an event count for it as 600
 people without one; where a tenth of such clusters have the event in half of their rows it missed .31 at 95%. Here each

@@ -1,4 +1,4 @@
-"""Empirical likelihood of one mean against a known value: plain, Bartlett-corrected, adjusted, balanced."""
+"""Gaps of means to a known value, and to an estimate of the caller that comes with influence values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounded lazy cache of what gaps need of their rows: of very many groups not all of it is kept."""
+"""Gaps of real-valued metrics by empirical likelihood of the rows, kept in a bounded cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours and type, once for all charts. Colours keep their meaning and are told apart by colour-blind readers."""
+"""Colours, type and ticks, once for all charts. Colours keep their meaning, for colour-blind readers too."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairtrial._trial.spec.guess import Guess
+from fairtrial._trial.spec.plain_words import done_by_name
 from fairtrial._trial.spec.speech import value_text
 
 PRESET_WORDS = {
@@ -44,7 +45,8 @@ def compose(guess: Guess, source: str, title: str, reading: Mapping[str, str] | 
         "",
         f"# Asks: {PRESET_WORDS[guess.preset]}.",
         f"# Others: {', '.join(name for name in PRESET_WORDS if name != guess.preset)}; or leave the line out and",
-        "# write your own sections. A section of your own takes the place of the preset's sections of the same method.",
+        "# write your own sections. A section of your own takes the place of the preset's sections of the same method;",
+        "# one with `within` (people alike) stands beside them.",
         f"preset = {value_text(guess.preset)}",
         "",
         "[report]",
@@ -132,6 +134,7 @@ def _words(guess: Guess) -> list[str]:
         "decision": ("were …", "what the decision means, said of people"),
         "outcome": ("…", "what the outcome means, said of people"),
     }
+    asked["decision"] = (_done(guess), asked["decision"][1])
     lines = [
         "[words]                      # how the report says it; without these it takes the file's labels"
     ]
@@ -141,6 +144,13 @@ def _words(guess: Guess) -> list[str]:
         for key, (text, remark) in asked.items()
         if key not in guess.words and (key == "people" or getattr(guess, key) is not None)
     ]
+
+
+def _done(guess: Guess) -> str:
+    """What the decision's own name says, as a start."""
+    counted = guess.positive.get("decision", "1")
+    texts = (str(guess.decision), *([counted] if isinstance(counted, str) else counted))
+    return done_by_name(texts, 1) or "were …"
 
 
 def _definitions(guess: Guess) -> list[str]:
@@ -158,22 +168,25 @@ def _line(key: str, value: Any, remark: str) -> str:
 
 
 def _explained(guess: Guess) -> list[str]:
-    """The gaps as they are, and among people who are alike in what may explain them."""
-    if not guess.within:
+    """The gap among people alike in what may explain it, beside the gap as it is."""
+    if not guess.within or (guess.decision is None and guess.threshold is None):
         return []
-    metric = _line("metric", "mean_decision" if guess.amount else "selection_rate", "")
+    metric = "mean_decision" if guess.amount else _METRICS[guess.preset]
     return [
-        "[[flag]]", metric.rstrip(" #"), "",
-        "[[flag]]                     # among people who are alike in it",
-        metric.rstrip(" #"), f"within = {value_text(guess.within)}", "",
-    ]  # fmt: skip
+        "# The gap among people who are alike in what may explain it; the report shows it beside the gap as it is.",
+        "# CHECK: name what may rightly explain a difference, or delete this section.",
+        "[measure]",
+        _line("metric", [metric], "the same rate, of people alike"),
+        _line("within", guess.within, "what people must be alike in"),
+        "",
+    ]
 
 
 def _further(guess: Guess) -> list[str]:
     """Questions one may add, ready to be uncommented."""
     if guess.decision is None and guess.score is None:
         return ["# With a decision named above, more can be asked: certify, flag, scan, explain, improve."]
-    metric = _METRICS[guess.preset]
+    metric = "mean_decision" if guess.amount else _METRICS[guess.preset]
     by = value_text(guess.groups[0]) if guess.groups else '"…"'
     return [
         "# More questions; take the # away. Arguments are those of the Python functions of the same name.",

@@ -18,6 +18,8 @@ from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Profile
 from fairtrial._trial.spec.table_of_counts import count_column, counted_part
 from fairtrial._trial.spec.tables import PRESETS
 
+MOST_ALIKE = 12  # labels of what may explain a gap: with more, few people are alike
+PEOPLE_ALIKE = 30  # rows for each of its labels
 MANY = 10  # more numbers than this are no labels
 PARTS = 4  # a number that people are compared by is cut into quarters
 NEEDS_OUTCOME = ("risk-score", "healthcare")
@@ -146,6 +148,8 @@ def make_answerable(found: Guess) -> None:
 
 def fitting_preset(found: Guess) -> str:
     """The guessed field where its questions can be asked; that of health asks about an outcome that is a need."""
+    if found.amount:
+        return "general"  # the only one that asks about numbers
     needless = found.preset == "healthcare" and words.role_rank(str(found.outcome), "need") is None
     return "general" if needless or found.preset not in answerable_presets(found) else found.preset
 
@@ -244,6 +248,17 @@ def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
     ]
 
 
+def explaining(found: Guess, profiles: Sequence[Profile]) -> list[str]:
+    """The first feature that may explain a gap: few labels, each of many rows."""
+    able = [p.name for p in profiles if p.name in found.features and _makes_alike(p)]
+    return [name for name in able if words.role_rank(name, "factor") is not None][:1]
+
+
+def _makes_alike(profile: Profile) -> bool:
+    few = profile.category and len(profile.labels) <= MOST_ALIKE
+    return few and profile.rows >= PEOPLE_ALIKE * len(profile.labels)
+
+
 def _settle_counts(found: Guess, profiles: Sequence[Profile]) -> None:
     """Counts are no other part; a total goes with a column that counts some of its people."""
     taken = {*_role_columns(found), *compared_columns(found)}
@@ -277,9 +292,9 @@ def settle_favourable(found: Guess) -> None:
     """Whether decision 1 is good for a person, where the names say it; it is asked for where they do not."""
     found.remarks.pop("favourable", None)
     if found.amount:
-        paid = words.role_rank(str(found.decision), "pay") is not None
-        found.favourable = "high" if paid else None
-        found.remarks |= {"favourable": "more pay is good for a person"} if paid else {}
+        found.favourable = words.good_amount(str(found.decision))
+        told = {"high": "more pay is good for a person", "low": "a lower one is good for a person"}
+        found.remarks |= {"favourable": told[found.favourable]} if found.favourable is not None else {}
         return
     counted = found.positive.get("decision", "")
     labels = [counted] if isinstance(counted, str) else counted

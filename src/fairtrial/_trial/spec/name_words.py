@@ -198,6 +198,13 @@ def good_for_a_person(name: str, label: str = "") -> int | None:
     return said
 
 
+def good_amount(name: str) -> str | None:
+    """Whether a high amount is good for a person, as pay is, or a low one, as a price is; None where no word says."""
+    if role_rank(name, "pay") is not None:
+        return "high"
+    return None if rank(name, words_for("tone", "less")) is None else "low"
+
+
 def _tone(text: str) -> int | None:
     """Whether what is said is good for a person; words that are bad in themselves come first: 不合格, not 合格."""
     left = spoken(text)

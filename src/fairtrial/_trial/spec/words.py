@@ -228,7 +228,10 @@ class FileWords:
         told = []
         for name, label in place:
             whole = label in (name, f"not {name}") and not _is_code(name)
-            told.append(self._listed(name, label) or (label if whole else f"{name}: {label}"))
+            if whole and name not in self.groups:
+                told.append(label)  # a defined group is called by its own name
+            else:
+                told.append(self._listed(name, label) or f"{name}: {label}")
         return ", ".join(told)
 
     def _listed(self, name: str, label: str) -> str:

@@ -23,7 +23,7 @@ from fairtrial.papers._studies.parts.census import (
     FEATURES,
     MEMBERS,
     Census,
-    Fitted,
+    FittedCensus,
     Recorded,
     census,
     ensemble,
@@ -204,7 +204,7 @@ def readings(people: Census, model: Any) -> str:
     audit = fairtrial.Audit(people.frame, outcome="income", positive=">50K", groups="sex", features=FEATURES)
     settings: dict[str, Any] = {"test": people.in_test, "target": WOMEN}
     always: dict[str, Any] = {
-        "coalitions": Fitted(people, model).decided(),
+        "coalitions": FittedCensus(people, model).decided(),
         "sensitive": "always",
         "features": FEATURES,
     }
@@ -222,7 +222,7 @@ def readings(people: Census, model: Any) -> str:
     return table(f"gender is | {' | '.join(FEATURES)} | sex | gap", rows)
 
 
-def mitigations(people: Census, fitted: Fitted) -> dict[str, Results]:
+def mitigations(people: Census, fitted: FittedCensus) -> dict[str, Results]:
     """AIF360's post-processing (rates from the test or the training rows) and fairlearn's, as far as installed."""
     makers = {
         "AIF360, fitted on the test rows": lambda: fitted.by_aif360(True),
@@ -258,7 +258,7 @@ def studied(full: bool) -> Studied:
     warnings.filterwarnings("ignore", module="sklearn")
     people = census()
     model, classifiers = ensemble(people, full)
-    fitted = Fitted(people, model)
+    fitted = FittedCensus(people, model)
     rule, started = fitted.decided(), time.process_time()
     before = explained(people, rule)
     fitting, started = time.process_time() - started, time.process_time()

@@ -19,7 +19,7 @@ from fairtrial._results.charts.theme import COLOURS, finish
 from fairtrial.papers._reproduction import Asked, Made
 from fairtrial.papers._studies.parts import transport_tables as tables
 from fairtrial.papers._studies.parts.keeping import how, kept, spent, template
-from fairtrial.papers._studies.parts.transport_data import People, arrhythmia, compas, data_folder, drug
+from fairtrial.papers._studies.parts.transport_data import StudyData, arrhythmia, compas, data_folder, drug
 from fairtrial.papers._studies.parts.transport_figure import figure_1, panels, said_of_figure_1
 from fairtrial.papers.transport import RateContrasts, disjoint_families
 
@@ -118,7 +118,7 @@ def figure_2(histogram: list[dict[str, Any]]) -> alt.TopLevelMixin:
     return chart
 
 
-READINGS: dict[str, Callable[[Path], People]] = {
+READINGS: dict[str, Callable[[Path], StudyData]] = {
     "sex among the features": lambda folder: arrhythmia(folder, "sex too"),
     "twelve features besides sex": lambda folder: arrhythmia(folder, "twelve others"),
     "arrhythmia is positive": lambda folder: arrhythmia(folder, "arrhythmia"),
@@ -131,7 +131,7 @@ READINGS: dict[str, Callable[[Path], People]] = {
 NO_OTHERS = "Arrhythmia and Drug were not at hand: their lines are missing here."
 
 
-def data_sets(folder: Path | None, full: bool) -> list[tuple[People, int]]:
+def data_sets(folder: Path | None, full: bool) -> list[tuple[StudyData, int]]:
     """The data at hand with the number of splits; a fit on COMPAS takes ten times the time of the others."""
     sets = [(compas(), 1000 if full else 10)]
     if folder is not None:

@@ -50,7 +50,7 @@ BIASES = {
 
 
 @dataclass(frozen=True)
-class Design:
+class RecoveryDesign:
     """What is injected, and how people and predictions vary; the article's defaults."""
 
     sep: float = 0.0
@@ -79,8 +79,8 @@ class Experiment:
     values: tuple[float, ...]
     fixed: dict[str, float] = field(default_factory=dict)
 
-    def designs(self) -> list[Design]:
-        return [Design(**(self.fixed | {self.varied: value})) for value in self.values]  # type: ignore[arg-type]
+    def designs(self) -> list[RecoveryDesign]:
+        return [RecoveryDesign(**(self.fixed | {self.varied: value})) for value in self.values]  # type: ignore[arg-type]
 
 
 def experiments(quick: bool) -> list[Experiment]:
@@ -132,7 +132,7 @@ class Sample:
     prediction: Floats
 
 
-def draw_sample(people: Population, rng: np.random.Generator, design: Design) -> Sample:
+def draw_sample(people: Population, rng: np.random.Generator, design: RecoveryDesign) -> Sample:
     """Section 4; somebody must be biased."""
     while True:
         attribute = rng.integers(len(people.arity))
@@ -197,7 +197,7 @@ def members(sample: Sample, values: Any) -> Bools:
     return inside
 
 
-def recovered(design: Design, datasets: int) -> dict[str, list[float]]:
+def recovered(design: RecoveryDesign, datasets: int) -> dict[str, list[float]]:
     """Mean Jaccard similarity of the detected and the biased people per method, with its standard error."""
     rng = np.random.default_rng([11, *design.seed])
     found: dict[str, list[float]] = {method: [] for method in METHODS}

@@ -110,7 +110,7 @@ class Recorded:
         return self.known[names]
 
 
-class Fitted:
+class FittedCensus:
     """Every coalition's classifier, fitted once: what it decides, and how likely it holds the outcome to be."""
 
     def __init__(self, people: Census, model: Any) -> None:

@@ -17,7 +17,7 @@ SEX = 1
 
 
 @dataclass(frozen=True)
-class People:
+class StudyData:
     """Features, a 0/1 outcome and a 0/1 group."""
 
     name: str
@@ -31,7 +31,7 @@ class People:
         return order[: int(0.7 * len(order))], order[int(0.7 * len(order)) :]
 
 
-def compas() -> People:
+def compas() -> StudyData:
     """African-American and Caucasian rows within 30 days of the screening: 5,278, five features."""
     frame = fairtrial.load("compas", backend="pandas")
     kept = frame.days_b_screening_arrest.between(-30, 30) & frame.race.isin(["African-American", "Caucasian"])
@@ -40,7 +40,7 @@ def compas() -> People:
         frame.sex == "Male", frame.priors_count, frame.c_charge_degree == "F", frame.age_cat == "Less than 25",
         frame.age_cat == "Greater than 45",
     ]  # fmt: skip
-    return People(
+    return StudyData(
         "COMPAS",
         np.column_stack(columns).astype(float),
         frame.two_year_recid.to_numpy(),
@@ -48,7 +48,7 @@ def compas() -> People:
     )
 
 
-def arrhythmia(folder: Path, reading: str = "") -> People:
+def arrhythmia(folder: Path, reading: str = "") -> StudyData:
     """452 people, missing values by the most frequent one. The article's twelve features hold sex, the group.
 
     Readings: "sex too" keeps it among the features, "twelve others" takes twelve besides it, "arrhythmia" is positive.
@@ -63,12 +63,12 @@ def arrhythmia(folder: Path, reading: str = "") -> People:
     without = np.delete(raw[:, :13], SEX, axis=1)
     features = {"sex too": raw[:, :12], "twelve others": without}.get(reading, without[:, :11])
     normal = (raw[:, -1] == 1).astype(int)
-    return People(
+    return StudyData(
         "Arrhythmia", features, 1 - normal if reading == "arrhythmia" else normal, raw[:, SEX].astype(int)
     )
 
 
-def drug(folder: Path, reading: str = "") -> People:
+def drug(folder: Path, reading: str = "") -> StudyData:
     """1,885 people; the outcome is never having used cannabis. The article's twelve features hold ethnicity, the group.
 
     Readings: "ethnicity too" keeps it among the features, "Black" compares the 33 people with that code.
@@ -80,7 +80,7 @@ def drug(folder: Path, reading: str = "") -> People:
     ethnicity = table.column_names.index("ethnicity") - 1
     group = np.abs(all_twelve[:, ethnicity] - (BLACK if reading == "Black" else WHITE)) < 1e-9
     features = all_twelve if reading == "ethnicity too" else np.delete(all_twelve, ethnicity, axis=1)
-    return People("Drug", features, never, group.astype(int))
+    return StudyData("Drug", features, never, group.astype(int))
 
 
 def data_folder(given: Path | None) -> Path | None:

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from fairtrial._results.charts.theme import COLOURS, finish
 from fairtrial.papers._studies.parts import transport_tables as tables
 from fairtrial.papers._studies.parts.keeping import each
-from fairtrial.papers._studies.parts.transport_data import People, compas, drug
+from fairtrial.papers._studies.parts.transport_data import StudyData, compas, drug
 from fairtrial.papers.transport import linear_distance
 
 LOGISTIC, SVM = "(a) logistic regression, COMPAS", "(b) linear SVM, Drug"
@@ -25,7 +25,7 @@ MAKERS: dict[str, Callable[[float], Any]] = {
 }
 
 
-def one_split(data: People, make: Callable[[float], Any], strength: float, seed: int) -> dict[str, float]:
+def one_split(data: StudyData, make: Callable[[float], Any], strength: float, seed: int) -> dict[str, float]:
     """The test of one classifier on one 70/30 split; without a statistic where everybody is decided alike."""
     train, held = data.split(np.random.default_rng(seed))
     x = StandardScaler().fit(data.x[train]).transform(data.x)
@@ -43,12 +43,12 @@ def one_split(data: People, make: Callable[[float], Any], strength: float, seed:
     }  # fmt: skip
 
 
-def regularised(data: People, panel: str, points: int, splits: int) -> list[dict[str, Any]]:
+def regularised(data: StudyData, panel: str, points: int, splits: int) -> list[dict[str, Any]]:
     """Classifiers of growing regularisation, equal opportunity: medians over the splits and shares of them."""
     return each(_at_strength, [(data, panel, float(s), splits) for s in np.logspace(-2, 4, points)])
 
 
-def _at_strength(data: People, panel: str, strength: float, splits: int) -> dict[str, Any]:
+def _at_strength(data: StudyData, panel: str, strength: float, splits: int) -> dict[str, Any]:
     found = [one_split(data, MAKERS[panel], strength, seed) for seed in range(splits)]
     part = {name: np.array([one[name] for one in found]) for name in found[0]}
     known = ~np.isnan(part["article"])

@@ -17,7 +17,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from fairtrial._transport.solver.gap_test import pooled_test
 from fairtrial.papers._studies.parts.keeping import kept
-from fairtrial.papers._studies.parts.transport_data import People
+from fairtrial.papers._studies.parts.transport_data import StudyData
 from fairtrial.papers.transport import (
     RateContrasts,
     article_test,
@@ -79,7 +79,7 @@ def test(problem: RateContrasts, distance: np.ndarray) -> Tested:
     return Tested(value, threshold, published.p_value, pooled)
 
 
-def posed(data: People, rows: np.ndarray, margin: np.ndarray, both: bool) -> RateContrasts:
+def posed(data: StudyData, rows: np.ndarray, margin: np.ndarray, both: bool) -> RateContrasts:
     """Equal opportunity, or equalized odds, between the two groups."""
     decided = (margin >= 0).astype(np.uint8)
     outcome, group = data.outcome[rows], data.group[rows]
@@ -127,7 +127,7 @@ def _rejects(p: float) -> float:
 
 
 def rejections(
-    data: People, splits: int, make: Callable[[], Any], kinds: tuple[str, ...] = ("naive", "fair")
+    data: StudyData, splits: int, make: Callable[[], Any], kinds: tuple[str, ...] = ("naive", "fair")
 ) -> dict[str, Rejections]:
     """Fit on 70% and test on 30%, over and over."""
     rng = np.random.default_rng(2018)
@@ -145,14 +145,16 @@ def rejections(
     return found
 
 
-def _tested(data: People, held: np.ndarray, margin: np.ndarray, distance: np.ndarray, both: bool) -> Tested:
+def _tested(
+    data: StudyData, held: np.ndarray, margin: np.ndarray, distance: np.ndarray, both: bool
+) -> Tested:
     """Without anybody of one group with an outcome that the question needs, there is nothing to test."""
     present = np.isin((0, 1, 2, 3) if both else (2, 3), 2 * data.outcome[held] + data.group[held])
     return test(posed(data, held, margin, both), distance) if present.all() else NOT_TESTED
 
 
 def _test_split(
-    found: Rejections, data: People, held: np.ndarray, margin: np.ndarray, distance: np.ndarray
+    found: Rejections, data: StudyData, held: np.ndarray, margin: np.ndarray, distance: np.ndarray
 ) -> None:
     tests = [_tested(data, held, margin, distance, both) for both in (False, True)]
     found.article.append((_rejects(tests[0].article), _rejects(tests[1].article)))
@@ -167,7 +169,7 @@ def _test_split(
     found.accuracy.append(float(((margin >= 0) == data.outcome[held]).mean()))
 
 
-def tables_1_to_3(sets: list[tuple[People, int]]) -> str:
+def tables_1_to_3(sets: list[tuple[StudyData, int]]) -> str:
     """Percent of splits in which fairness is rejected, beside what is printed."""
     lines = [
         "| data | classifier | test | equal opportunity (Table 1) | equalized odds (Table 2) | Welch (Table 3) | "
@@ -180,7 +182,7 @@ def tables_1_to_3(sets: list[tuple[People, int]]) -> str:
     return "\n".join(lines)
 
 
-def data_lines(data: People, splits: int) -> list[str]:
+def data_lines(data: StudyData, splits: int) -> list[str]:
     """The lines of one data set."""
     svm = CountedSVC if data.name == "COMPAS" else SVC  # the others have no rows alike
     found = rejections(data, splits, partial(svm, kernel="linear", C=1.0))
@@ -202,7 +204,7 @@ def _table_lines(name: str, kind: str, result: Rejections, printed: tuple[float,
     ]
 
 
-def readings_table(sets: list[tuple[str, People, float]], splits: int) -> str:
+def readings_table(sets: list[tuple[str, StudyData, float]], splits: int) -> str:
     """The article's test under other readings of the data, or another C, than those of the tables."""
     lines = [
         "| data | reading | classifier | equal opportunity | equalized odds | Welch |",
@@ -216,7 +218,7 @@ def readings_table(sets: list[tuple[str, People, float]], splits: int) -> str:
     return "\n".join(lines)
 
 
-def losses_table(data: People, splits: int) -> str:
+def losses_table(data: StudyData, splits: int) -> str:
     """The constrained classifier under three losses and four strengths: the share that Table 1 prints as 16.6%."""
     lines = [
         "| loss | C = 0.01 | C = 0.1 | C = 1 | C = 10 | accuracy at C = 1 |",
