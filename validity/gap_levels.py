@@ -88,7 +88,7 @@ UNITS: list[Cell] = [
         Cell("certify", f"power, rate of {units} units of {rows}", f"rates about {rate:g}, the number is {target:g}",
              "power", units_found(units, rows, rate, spread, target), nominal=least,
              rival=units_found(units, rows, rate, spread, target, rival=True), rival_name="Student's t of the units",
-             short=200, long=2000)
+             short=400, long=2000)
         for units, rows, rate, spread, target, least in (
             (20, 30, 0.4, 9.0, 0.54, 0.6), (40, 5, 0.1, 9.0, 0.22, 0.6), (12, 50, 0.1, 30.0, 0.18, 0.4))
     ),

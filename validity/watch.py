@@ -450,12 +450,14 @@ def _power_cells() -> list[Cell]:
 
 PEOPLE = "100 and 100 people a week, 200 weeks; who comes again mostly gets the same decision"
 POOLED = Design(
-    "one group there in 0.2 of the weeks; both rates .8 in those, else .2; pooled until both have 5 rows",
-    there(0.2), with_visits(0.2), rule(block=5),
-)  # fmt: skip
+    "one group there in 0.2 of the weeks; both rates .8 in those, else .2",
+    there(0.2),
+    with_visits(0.2),
+    rule(block=5),
+)
 MORE = [
-    Cell("watch", "pooled though rates go with who is there", POOLED.text, "size", ever_rejecting(POOLED),
-         variant="paper", counterpart=f"ever rejecting: {VISITED}"),
+    Cell("watch", "pooled until both have 5 rows, though rates go with who is there", POOLED.text, "size",
+         ever_rejecting(POOLED), variant="paper", counterpart=f"ever rejecting: {VISITED}"),
     Cell("watch", "each person once", PEOPLE, "size", repeated_people(once=True)),
     Cell("watch", "the same people every week", PEOPLE, "size",
          repeated_people(once=False), variant="paper", counterpart="each person once"),
@@ -478,13 +480,13 @@ MORE = [
 TOGETHER = [
     Cell("watch", f"widest of {groups} groups, there in {share} of the weeks",
          f"{groups} groups of 10 to 60, each there in {share} of the weeks, rates up and down, no gap; 200 looks",
-         "coverage", missing_together(groups, share=share, together=True), short=200 if groups == 8 else 0)
+         "coverage", missing_together(groups, share=share, together=True), short=400 if groups * share >= 4 else 0)
     for groups in (2, 8, 30) for share in (0.5, 1.0)
 ]  # fmt: skip
 OWN = [
     Cell("watch", "30 groups' own intervals taken together",
          "30 groups of 10 to 60, each there in 1.0 of the weeks, rates up and down, no gap; 200 looks",
          "coverage", missing_together(30, share=1.0, together=False), variant="paper",
-         counterpart="widest of 30 groups, there in 1.0 of the weeks", short=0)
+         counterpart="widest of 30 groups, there in 1.0 of the weeks")
 ]  # fmt: skip
 CELLS = [*_size_cells(), *_average_cells(), *MORE, *TOGETHER, *OWN, *_power_cells()]

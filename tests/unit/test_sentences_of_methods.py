@@ -606,7 +606,7 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 MODULES = {
     "measure": (), "certify": ("compare.certify_answer",), "flag": (),
     "scan": ("scan.answer", "scan.every_class", "scan.matched_scan", "scan.result"),
-    "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words"),
+    "explain": ("explain.answer", "explain.verdict_and_notes"),
     "compare": ("explain.two_rules",),
     "improve": ("improve.sentences",), "transport": ("transport.sentences", "transport.result"),
     "watch": ("watch.sentences",), "tabulate": ("compare.tables",),

@@ -66,8 +66,8 @@ def test_every_published_variant_stands_beside_a_line_of_ours() -> None:
 
 
 def test_every_public_function_is_on_the_board() -> None:
-    """Whatever returns a Result, and run; each with at least four designs, and a variant that fails."""
-    assert set(METHODS) == {*declared_methods(), "compare", "run"}
+    """Whatever returns a Result, run, and scan of every class; each with four designs, and a variant that fails."""
+    assert set(METHODS) == {*declared_methods(), "compare", "run", "scan_all"}
     for method in METHODS:
         designs = {cell.design for cell in cells(method) if cell.variant == "ours"}
         assert len(designs) >= 4, method
