@@ -1,5 +1,6 @@
 """What the tests, the board and the side trees use of transport beside the public names."""
 
+from fairtrial._transport import answer as answer
 from fairtrial._transport import result as result
 from fairtrial._transport.method import linear_rule as linear_rule
 from fairtrial._transport.solver import change_bootstrap as change_bootstrap

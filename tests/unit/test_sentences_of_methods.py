@@ -33,6 +33,7 @@ from inside.plan import answer as planned
 from inside.results import Verdict, counted, undefined
 from inside.scan import Rung, ScanEachResult, _blocks, every_class
 from inside.scan import answer as scan_words
+from inside.transport import answer as transport_answer
 from inside.transport import result as transport_words
 from inside.trial import (
     FamilyEntry,
@@ -78,10 +79,10 @@ def explained(
         pair_labels=[(f"g{i}", "B") for i in range(groups - 1)], labels=[f"g{i}" for i in range(groups)],
         value_kind="percent" if binary else "number", alpha=0.05, allocation="shapley", another_system=True,
         agreement=0.0, by_text="Sex", second=Like(undefined=np.array([True])), empty_group=lambda _: "no rate",
-        request=Like(scores=not binary, kind="retrain", averaged="decisions", meaning="It means this.",
+        request=Like(scores=not binary, kind="retrain", averaged="decisions", meaning="It means this.", gaps=(),
                     background_rows=lambda *_: rows),
         explained=Like(sensitive="player", train=np.zeros(rows), test=np.zeros(rows), notes=()),
-        game=Like(level=0.95, masks=np.zeros(rows + 1), sampled=Like(pairs=rows), allocations=("a", "b"),
+        game=Like(groups=groups, level=0.95, masks=np.zeros(rows + 1), sampled=Like(pairs=rows), allocations=("a", "b"),
                   baseline=Like(kind="prior", value=0.5, influence=None),
                   background=Like(block=np.repeat([0, 1], rows))),
     )  # fmt: skip
@@ -276,6 +277,9 @@ def test_transport(value: float, count: int) -> None:
     }
     for intervals in (limits, dict.fromkeys(limits, undefined("why"))):
         noted(transport_words.size_notes({**details, "intervals": intervals, "confidence_level": 0.95}))
+    few: Any = Like(metric="accuracy", group="A", n=count)
+    assert "rows" in transport_answer._left_out_row(few, count + 1)["state_reason"]
+    assert "nobody" in transport_answer._left_out_row(few, count)["state_reason"]
     for rows, p_value in product(([], [row], [row, row]), (0.0, 1.0)):
         test: Any = Like(p_value=p_value)
         ends = dict.fromkeys(range(len(rows)), (value, value))
@@ -360,8 +364,11 @@ def test_plan(groups: int, reached: int, monkeypatch: pytest.MonkeyPatch) -> Non
         lines = [{"members": members, "goal": "certify within 5.0 points"}]
         reads(plan_words._verdict(lines, "accuracy", 0.8).text)
         reads(plan_words._verdict(lines * 2, "accuracy", 0.999).text)
-    for known, binary in product((True, False), (True, False)):
-        noted(plan_words._notes(known, groups, binary, reached > 0))
+    design = plan_words.RowDesign
+    designs = (None, design(5.0, 0.1), design(spread=1.0), design(2.0, 1e-9, 0.01), design(differing=0.1))
+    for known, rate, design in product((True, False), (0.2, None), designs):
+        given = replace(asked, target_known=known, rate=rate, deviation=None if rate else 1.0, design=design)
+        noted(plan_words._notes(given, reached > 0))
     verdict = Verdict("planned", "accuracy: so many")
     plan = declared_methods()["plan"].result(
         question="?", null="", verdict=verdict, estimates=(), details={"curves": [], "label": "accuracy"}
@@ -608,7 +615,7 @@ MODULES = {
     "scan": ("scan.answer", "scan.every_class", "scan.matched_scan", "scan.result"),
     "explain": ("explain.answer", "explain.verdict_and_notes"),
     "compare": ("explain.two_rules",),
-    "improve": ("improve.sentences",), "transport": ("transport.sentences", "transport.result"),
+    "improve": ("improve.sentences",), "transport": ("transport.answer", "transport.result"),
     "watch": ("watch.sentences",), "tabulate": ("compare.tables",),
     "plan": ("plan.answer", "plan.result"),
 }  # fmt: skip
