@@ -100,7 +100,7 @@ def module_name(path: Path, source: Path) -> str:
 
 
 def importers(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
-    """Who imports each module, lazily and for types too."""
+    """Who imports each module, lazily and for types too; the stub of the public names is an importer."""
     found: dict[str, set[str]] = {name: set() for name in trees}
     for name, tree in trees.items():
         for node in ast.walk(tree):

@@ -246,6 +246,14 @@ def test_ranges(unit: str, ends: tuple[float, float]) -> None:
         )
 
 
+@pytest.mark.parametrize("scale", [words.ODDS, words.SHARE])
+@pytest.mark.parametrize("rows", [0, 1, 2, 9])
+def test_what_could_overturn_a_gap(scale: str, rows: int) -> None:
+    row = {"group": "A", "metric": "fpr", "overturned_by": 0.2, "overturned_in": scale}
+    for text in words.unmeasured_sentences([row] * rows, {"label": "false positive rate"}):
+        assert reads(text)
+
+
 def test_every_template_is_listed_here() -> None:
     here = {
         "unit_of",
@@ -258,6 +266,7 @@ def test_every_template_is_listed_here() -> None:
         "range_words",
         "range_sentence",
         "sentence",
+        "unmeasured_sentences",
     }
     own = {
         name
