@@ -134,7 +134,7 @@ def test_everything_has_a_name_and_headings_are_in_order(folder: Path, visit: An
     page = visit(folder / "report.html").page
     unnamed = page.evaluate(
         "[...document.querySelectorAll('button, a, input, [role=region], [role=img]')]"
-        ".filter(e => !(e.innerText || '').trim() && !e.getAttribute('aria-label') && !e.labels?.length)"
+        ".filter(e => !(e.textContent || '').trim() && !e.getAttribute('aria-label') && !e.labels?.length)"
         ".map(e => e.outerHTML.slice(0, 120))"
     )
     assert unnamed == []

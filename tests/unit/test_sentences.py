@@ -258,6 +258,7 @@ def test_every_template_is_listed_here() -> None:
         "range_words",
         "range_sentence",
         "sentence",
+        "unmeasured_sentences",
     }
     own = {
         name
