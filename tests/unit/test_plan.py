@@ -184,7 +184,7 @@ def test_one_stratum_is_the_plain_normal_plan_and_alike_strata_need_no_more():
 
 
 @pytest.mark.parametrize(("design", "match"), [
-    ({"units": [20, 0.1]}, "must be by one of unit, weight, pair, within"), ({"unit": 20}, "rows of one unit"),
+    ({"units": [20, 0.1]}, "knows unit, weight, pair, within"), ({"unit": 20}, "rows of one unit"),
     ({"unit": [20, 1.5]}, "rows of one unit"), ({"pair": 0}, "answers differ"),
     ({"within": [0.5, 0.5]}, "each stratum"), ({"pair": 0.2, "weight": 1.0}, "by itself"),
 ])  # fmt: skip

@@ -246,12 +246,13 @@ def test_ranges(unit: str, ends: tuple[float, float]) -> None:
         )
 
 
-@pytest.mark.parametrize("scale", [words.ODDS, words.SHARE])
-@pytest.mark.parametrize("rows", [0, 1, 2, 9])
-def test_what_could_overturn_a_gap(scale: str, rows: int) -> None:
-    row = {"group": "A", "metric": "fpr", "overturned_by": 0.2, "overturned_in": scale}
-    for text in words.unmeasured_sentences([row] * rows, {"label": "false positive rate"}):
-        assert reads(text)
+@pytest.mark.parametrize("kind", ["odds of being in the group", "share of what is left unexplained"])
+@pytest.mark.parametrize("value", [0.0004, 0.31, 1.0, 1.84, 12345.6])
+def test_what_would_overturn_a_gap(kind: str, value: float) -> None:
+    row = {"group": "F", "metric": "fpr", "overturned_by": value, "overturned_in": kind}
+    told = words.unmeasured_sentences([row] * 5, {"label": "false positive rate"})
+    assert len(told) == 4
+    assert all(reads(sentence) for sentence in told)
 
 
 def test_every_template_is_listed_here() -> None:

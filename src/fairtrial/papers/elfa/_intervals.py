@@ -71,7 +71,9 @@ def interval_bands(
     if not count.size:
         raise InputError(
             "interval_bands",
-            Fault("minimum", "leaves no interval with so many people", got=minimum, cure="lower it"),
+            Fault(
+                "minimum", "leaves no interval with so many people", got=minimum, cure="state a smaller one"
+            ),
         )
     tail = (1.0 - confidence_level) / 2.0 / count.size
     low = np.where(events > 0, special.betaincinv(np.maximum(events, 1), count - events + 1, tail), 0.0)

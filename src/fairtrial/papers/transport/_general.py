@@ -66,7 +66,8 @@ def general_test(
     )
     if found.status != 0:
         raise InputError(
-            "general_test", Fault("phi", "cannot be met by moving any of the rows", cure="ask for less of it")
+            "general_test",
+            Fault("phi", "cannot be met by moving any of the rows", cure="state another function"),
         )
     influence = one[:, None] * phi_of + (u - mean) @ _sensitivity(u, phi, one, mean).T
     covariance = np.atleast_2d(np.cov(influence.T, bias=True))
