@@ -100,7 +100,7 @@ def module_name(path: Path, source: Path) -> str:
 
 
 def importers(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
-    """Who imports each module, lazily and for types too; the stub of the public names is an importer."""
+    """Who imports each module, lazily and for types too."""
     found: dict[str, set[str]] = {name: set() for name in trees}
     for name, tree in trees.items():
         for node in ast.walk(tree):
@@ -134,6 +134,13 @@ def sizes(source: Path) -> dict[str, Any]:
         if is_long(one, code[name])
     ]
     known = importers(trees)
+    # what the stub of the public names holds is reached by users, whoever imports it besides
+    packages |= {
+        f"{module_name(stub.with_suffix('.py'), source)}.{node.module}"
+        for stub in source.rglob("*.pyi")
+        for node in ast.walk(ast.parse(stub.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+    }
     length = {name: len(text.splitlines()) for name, text in texts.items()}
     return {
         "files": len(paths),
