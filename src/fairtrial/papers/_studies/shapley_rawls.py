@@ -30,13 +30,20 @@ from fairtrial.papers._studies.parts.census import (
 )
 from fairtrial.papers._studies.parts.keeping import how, kept, spent, template
 from fairtrial.papers._studies.parts.two_stages import scheme
-from fairtrial.papers.shapley_rawls import b_sequence, coefficients
+from fairtrial.papers.shapley_rawls import b_sequence, coefficients, paper_interval
 
 PRINTED = json.loads((Path(__file__).parent / "printed" / "shapley_rawls.json").read_text(encoding="utf-8"))
 WOMEN = {"sex": "Female"}
+SAID = {
+    "age": "age",
+    "education_num": "years of education",
+    "hours_per_week": "hours a week",
+    "marital": "marital status",
+}
 TITLES = {"equal_surplus": "Equal Surplus", "shapley": "Shapley", "solidarity": "Solidarity",
           "consensus": "Consensus", "lsp": "LSP"}  # fmt: skip
 BASE = 0.5
+VALID, PLAIN = "here, valid", "without the random forest"
 Results = dict[str, Any]
 
 
@@ -74,8 +81,15 @@ def numbers(row: dict[str, Any]) -> list[float]:
 # -- Tables 1 and 5: the first stage ---------------------------------------------------------------------------------
 
 
-def first_stage(systems: dict[str, Results], printed: dict[str, Any]) -> str:
-    """Printed and ours, for Shapley (the same for Equal Surplus, Consensus and LSP) and for Solidarity."""
+def by_formula(people: Census, decisions: np.ndarray) -> str:
+    """The gap with the interval of Proposition B.1, from the pooled variance."""
+    (x1, n1), (x2, n2) = ((decisions[rows].sum(), rows.size) for rows in positives(people))
+    low, high = paper_interval(x1, n1, x2, n2, 0.95)
+    return span(((x1 / n1 - x2 / n2) / BASE, low / BASE, high / BASE))
+
+
+def first_stage(systems: dict[str, Results], printed: dict[str, Any], formula: str = "") -> str:
+    """Printed, by the paper's formula and valid, for Shapley (and those equal to it) and for Solidarity."""
     rows = []
     for member, head in (("shapley", ""), ("solidarity", "solidarity_")):
         shown = "ES, Shapley, Consensus, LSP" if member == "shapley" else "Solidarity"
@@ -84,8 +98,11 @@ def first_stage(systems: dict[str, Results], printed: dict[str, Any]) -> str:
         rows.append(f"{shown} | printed | {printed['v']:.3f} | {men:.3f} | {women:.3f} | {told}")
         for name, results in systems.items():
             men, women = (entry["values"][member] for entry in results[member].details["groups"])
+            here = f"{men + women:.3f} | {men:.3f} | {women:.3f}"
             gap = span(numbers(results["shapley"].gap)) if member == "shapley" else ""
-            rows.append(f"{shown} | {name} | {men + women:.3f} | {men:.3f} | {women:.3f} | {gap}")
+            if formula and gap and name == VALID:
+                rows.append(f"{shown} | here, by their formula | {here} | {formula}")
+            rows.append(f"{shown} | {name} | {here} | {gap}")
     return table("value | | v(TPR) | men | women | men − women", rows)
 
 
@@ -104,7 +121,7 @@ def table_2(results: Results) -> str:
                     f"{span(printed[side])}{printed[f'{side}_stars']}",
                     f"{span(numbers(mine[k]))}{stars(mine[k]['p_value'])}",
                 ]
-            rows.append(f"{TITLES[member]} | {feature} | {' | '.join(cells)}")
+            rows.append(f"{TITLES[member]} | {SAID[feature]} | {' | '.join(cells)}")
     return table("value | feature | men, printed | men, ours | women, printed | women, ours", rows)
 
 
@@ -119,13 +136,13 @@ def table_3(results: Results, draws: Results, formula: Results) -> tuple[str, li
             wider.append((printed["gap"][2] - printed["gap"][1]) / (2 * half))
             low, high = np.quantile(draws[member][:, k], [0.025, 0.975])
             rows.append(
-                f"{TITLES[member]} | {feature} | {span(printed['gap'])}{printed['stars']} | "
+                f"{TITLES[member]} | {SAID[feature]} | {span(printed['gap'])}{printed['stars']} | "
                 f"[{printed['bootstrap'][1]:.3f}, {printed['bootstrap'][2]:.3f}] | "
                 f"{span(numbers(mine[k]))}{stars(mine[k]['p_value'])} | [{value - half:.3f}, {value + half:.3f}] | "
                 f"[{low:.3f}, {high:.3f}]"
             )
             if np.sign(value) != np.sign(printed["gap"][0]):
-                turned.append(f"{TITLES[member]} {feature}")
+                turned.append(f"{SAID[feature]} under {TITLES[member]}")
     head = "value | feature | printed | printed bootstrap | ours | by Proposition B.2 | our bootstrap"
     return table(head, rows), turned, f"{min(wider):.1f} to {max(wider):.1f} times"
 
@@ -140,7 +157,7 @@ def table_6(results: Results) -> str:
         for k, feature in enumerate(FEATURES):
             printed = PRINTED["table_6"][member][k]
             rows.append(
-                f"{TITLES[member]} | {feature} | {printed['men']:.3f} | {men[k]['value']:.3f} | "
+                f"{TITLES[member]} | {SAID[feature]} | {printed['men']:.3f} | {men[k]['value']:.3f} | "
                 f"{printed['women']:.3f} | {women[k]['value']:.3f} | {span(printed['gap'])} | "
                 f"{span(numbers(gaps[k]))}{stars(gaps[k]['p_value'])}"
             )
@@ -157,7 +174,9 @@ def votes(result: Any) -> str:
     rows = []
     for k, feature in enumerate(FEATURES):
         printed = sum(bool(PRINTED["table_3"][member][k]["stars"]) for member in MEMBERS)
-        rows.append(f"{feature} | {printed} of 5 | {ours[feature]['rejecting']} of {ours[feature]['of']}")
+        rows.append(
+            f"{SAID[feature]} | {printed} of 5 | {ours[feature]['rejecting']} of {ours[feature]['of']}"
+        )
     return table("feature | printed: values that reject | ours", rows)
 
 
@@ -219,7 +238,7 @@ def readings(people: Census, model: Any) -> str:
         values = [f"{row['value']:+.3f}" for row in contributions(result, "contribution to the gap")]
         values += [""] * (len(FEATURES) + 1 - len(values))
         rows.append(f"{label} | {' | '.join(values)} | {result.gap['value']:+.3f}")
-    return table(f"gender is | {' | '.join(FEATURES)} | sex | gap", rows)
+    return table(f"gender is | {' | '.join(SAID.values())} | gender | gap", rows)
 
 
 def mitigations(people: Census, fitted: FittedCensus) -> dict[str, Results]:
@@ -229,7 +248,7 @@ def mitigations(people: Census, fitted: FittedCensus) -> dict[str, Results]:
         "AIF360, fitted on the training rows": lambda: fitted.by_aif360(False),
         "fairlearn, fitted on the training rows": fitted.by_fairlearn,
     }
-    found = {}
+    found: dict[str, Results] = {}
     for name, make in makers.items():
         try:
             found[name] = explained(people, make())
@@ -250,6 +269,7 @@ class Studied:
     after: dict[str, Results]
     draws: Results
     seconds: dict[str, float]
+    plain: dict[str, Results]  # the same without the random forest: before, and after each mitigation
 
 
 @cache
@@ -270,7 +290,44 @@ def studied(full: bool) -> Studied:
     resampling = time.process_time() - started
     after = mitigations(people, fitted)
     times = {"fitting": fitting, "inference": inference, "resampling": resampling}
-    return Studied(full, people, classifiers, before, decisions, after, draws, times)
+    return Studied(
+        full, people, classifiers, before, decisions, after, draws, times, without_forest(people, full)
+    )
+
+
+def without_forest(people: Census, full: bool) -> dict[str, Results]:
+    """How much the forest, which knows its rows by heart, does; the short form never has it."""
+    if not full:
+        return {}
+    fitted = FittedCensus(people, ensemble(people, False)[0])
+    found = {f"{name}, {PLAIN}": results for name, results in mitigations(people, fitted).items()}
+    return {f"{VALID}, {PLAIN}": explained(people, fitted.decided())} | found
+
+
+def table_1(found: Studied) -> str:
+    """The first stage before any mitigation."""
+    systems = {VALID: found.before} | {
+        name: one for name, one in found.plain.items() if name.startswith(VALID)
+    }
+    return first_stage(systems, PRINTED["table_1"], by_formula(found.people, found.decisions[:, 15]))
+
+
+def table_5(found: Studied) -> str:
+    """The first stage after each mitigation."""
+    others = {name: one for name, one in found.plain.items() if not name.startswith(VALID)}
+    return first_stage(found.after | others, PRINTED["table_5"])
+
+
+def hours_without_forest(found: Studied) -> str:
+    """Contributions of the hours, men and women, after the first mitigation without the forest."""
+    shown = next((one for name, one in found.plain.items() if not name.startswith(VALID)), None)
+    if shown is None:
+        return "not computed in this form"
+    sides = [
+        contributions(shown["shapley"], "contribution to the value", group) for group in ("Male", "Female")
+    ]
+    men, women = (side[FEATURES.index("hours_per_week")]["value"] for side in sides)
+    return f"{men:.3f} for men and {women:.3f} for women"
 
 
 def table_4(found: Studied) -> str:
@@ -297,37 +354,37 @@ def third(found: Studied) -> tuple[str, list[str], str]:
 
 
 ITEMS: dict[str, Callable[[Asked], Made]] = {
-    "table 1": lambda asked: (first_stage({"ours": studied(asked.full).before}, PRINTED["table_1"]), None),
+    "table 1": lambda asked: (table_1(studied(asked.full)), None),
     "table 2": lambda asked: (table_2(studied(asked.full).before), None),
     "table 3": lambda asked: (third(studied(asked.full))[0], None),
     "table 4": lambda asked: (table_4(studied(asked.full)), None),
-    "table 5": lambda asked: (first_stage(studied(asked.full).after, PRINTED["table_5"]), None),
+    "table 5": lambda asked: (table_5(studied(asked.full)), None),
     "table 6": lambda asked: (after_text(studied(asked.full)), None),
-    "figure 1": lambda asked: ("", scheme(studied(asked.full).before["shapley"], FEATURES)),
+    "figure 1": lambda asked: ("", scheme(studied(asked.full).before["shapley"], FEATURES, SAID)),
 }
 
 
-def _page(full: bool) -> tuple[str, str]:
-    """The page but for its time, and Figure 1."""
+def _parts(full: bool) -> tuple[dict[str, Any], str]:
+    """Everything the page tells but its time, and Figure 1."""
     found, asked = studied(full), Asked(full)
     people, before, decisions = found.people, found.before, found.decisions
     shown = next(iter(found.after.values()), None)
     _, turned, wider = third(found)
-    text = template("shapley_rawls").format(
-        how=how(asked), classifiers=found.classifiers,
-        people=len(people.frame), evaluated=int(people.in_test.sum()),
+    told = dict(
+        classifiers=found.classifiers, people=len(people.frame), evaluated=int(people.in_test.sum()),
         men=positives(people)[0].size, women=positives(people)[1].size,
         **{name.replace(" ", "_"): make(asked)[0] for name, make in ITEMS.items()},
         turned=", ".join(turned) or "none", wider=wider, votes=votes(before["shapley"]),
-        readings=readings(people, ensemble(people, False)[0]),
+        readings=readings(people, ensemble(people, False)[0]), hours=hours_without_forest(found),
         whole=gap_of(people, decisions[:, 15]), without=gap_of(people, decisions[:, 7]),
-        change=before["shapley"].compare(shown["shapley"]).verdict.text if shown else "", time="{time}",
+        change=before["shapley"].compare(shown["shapley"]).verdict.text if shown else "",
     )  # fmt: skip
-    return text, str(ITEMS["figure 1"](asked)[1])
+    return told, str(ITEMS["figure 1"](asked)[1])
 
 
 def page(asked: Asked) -> tuple[str, dict[str, Any]]:
     """The page and its figure."""
     installed = [name for name in ("xgboost", "aif360", "fairlearn") if find_spec(name)]
-    text, drawing = kept("shapley", {"full": asked.full, "with": installed}, lambda: _page(asked.full))
-    return text.replace("{time}", spent()), {"shapley_meets_rawls_figure_1": drawing}
+    told, drawing = kept("shapley", {"full": asked.full, "with": installed}, lambda: _parts(asked.full))
+    text = template("shapley_rawls").format(how=how(asked), time=spent(), **told)
+    return text, {"shapley_meets_rawls_figure_1": drawing}
