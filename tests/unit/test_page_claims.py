@@ -65,6 +65,15 @@ def numbers(cells: list[str]) -> list[float]:
     return [float(one.replace(",", "").replace("−", "-")) for one in found]
 
 
+def test_the_overview_adds_the_pages_times_up() -> None:
+    minutes = re.compile(r"([\d.]+)\s+minutes\s+of\s+processor\s+time")
+    pages = [path for path in sorted(DOCS.glob("*.md")) if path.stem not in ("index", "disputes")]
+    told = [float(found[1]) for page in pages if (found := minutes.search(page.read_text(encoding="utf-8")))]
+    assert len(told) == len(pages) == 5
+    [overview] = minutes.findall((DOCS / "index.md").read_text(encoding="utf-8"))
+    assert float(overview) == round(sum(told))
+
+
 def test_transport_table_4() -> None:
     """ "Needs about a hundred rows …; with thirty it rejects four times as often"; the pooled one is conservative."""
     rows = {(row[0], row[1]): numbers(row[2:5]) for row in table("transport", "## Table 4")}
