@@ -43,7 +43,7 @@ def flagged_outcomes(people: Any, race: str) -> np.ndarray:
 
 
 def test_elfa_headline_interval(people: Any, audit: fairtrial.Audit) -> None:
-    """1. ELFA: The 95% interval of the PPV gap: where EL with the plugged-in target reaches the χ² quantile (Theorem 2)."""
+    """1. ELFA: The 95% interval of the PPV gap, where EL with a plugged-in target is χ²'s quantile (Theorem 2)."""
     values, target = (
         flagged_outcomes(people, "African-American"),
         flagged_outcomes(people, "Caucasian").mean(),
@@ -123,7 +123,7 @@ def test_transport_p_value(opportunity: Any) -> None:
 
 
 def test_scan_scores() -> None:
-    """6. Conditional bias scan: F of Table 2 for 0/1 events, its maximum over q found numerically; and the Gaussian one in closed form."""
+    """6. Scan: F of Table 2, its maximum over q found numerically; the Gaussian one in closed form."""
     size, observed = np.array([12.0, 30.0, 7.0]), np.array([8.0, 17.0, 6.0])
     expected = np.array([0.4, 0.35, 0.6])
 
@@ -139,7 +139,7 @@ def test_scan_scores() -> None:
 
 
 def test_shapley_first_stage() -> None:
-    """7. Shapley meets Rawls: φ of three groups as the mean over all orders of their arrival, v a pooled rate over ½."""
+    """7. Shapley: φ of three groups as the mean over all orders of their arrival, v a pooled rate over ½."""
     successes, sizes = np.array([30.0, 12.0, 9.0]), np.array([50.0, 40.0, 10.0])
 
     def worth(inside: tuple[int, ...]) -> float:
@@ -156,7 +156,7 @@ def test_shapley_first_stage() -> None:
 
 
 def test_shapley_test_and_interval() -> None:
-    """8. Shapley meets Rawls: Z and interval of Proposition B.1 at the paper's rates, and its printed [.407, .557]."""
+    """8. Shapley: Z and interval of Proposition B.1 at the paper's rates, and its printed [.407, .557]."""
     n1, n2, p1, p2 = 2862, 501, 0.841, 0.600
     pooled = (n1 * p1 + n2 * p2) / (n1 + n2)
     error = sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2))
@@ -170,7 +170,7 @@ def test_shapley_test_and_interval() -> None:
 
 
 def test_least_square_prenucleolus() -> None:
-    """9. Shapley meets Rawls: The LSP of four players from its definition: v(N)/n + (Σ_{S∋i} v(S) − mean)/2^(n−2), by b_s of the paper."""
+    """9. Shapley: The LSP of four players by its definition, v(N)/n + (Σ_{S∋i} v(S) − mean)/2^(n−2)."""
     worth = np.random.default_rng(0).random(16)
     worth[0] = 0.0
     sums = np.array([sum(worth[m] for m in range(16) if m >> k & 1) for k in range(4)])

@@ -14,7 +14,7 @@ NUMBER = re.compile(r"[-−+]?(?:\d[\d,]*)?\.?\d+")
 CBS, SHAPLEY, IMPROVE = "conditional_bias_scan", "shapley_meets_rawls", "improvability"
 SEP, SUF = "raised by μ_sep (Figure 1", "lowered by μ_suf (Figure 1"
 ELFA, ANY = "elfa", "ES, Shapley, Consensus, LSP"
-VARIANT, PLAIN = "(published variant)", "without the random forest"
+VARIANT = "(published variant)"
 
 
 def board(line: str, scale: float = 1.0, plus: float = 0.0) -> tuple[str, str, float, float]:
@@ -108,23 +108,10 @@ QUOTES = [
         + [(SHAPLEY, "## Table 1", "| Solidarity | printed |", place) for place in (1, 2)],
     ),
     (
-        "papers/disputes.md",
-        r"logistic regression we get (\S+), (\S+) and (\S+), (\S+) and (\S+)(?:,|;).*? forest too, (\S+), (\S+) "
-        r"and (\S+)\.",
-        [(SHAPLEY, "## Table 1", f"| {ANY} | here, valid, {PLAIN} |", place) for place in range(3)]
-        + [(SHAPLEY, "## Table 1", "| Solidarity | here, valid, {PLAIN} |", k) for k in (1, 2)]
-        + [(SHAPLEY, "## Table 1", f"| {ANY} | here, valid |", place) for place in range(3)],
-    ),
-    (
-        "papers/disputes.md",
-        r"Table 5's \$v\$ = (\S+) depends .*? rows we get (\S+), without the random forest (\S+)\. .*? operating "
-        r"point \((\S+); (\S+) without the random forest\)",
+        "papers/disputes.md", r"Table 5's \$v\$ = (\S+) depends .*? operating point \((\S+); ",
         [
             (SHAPLEY, "## Table 5", f"| {ANY} | printed |", 0),
-            (SHAPLEY, "## Table 5", f"| {ANY} | AIF360, fitted on the test rows |", 0),
-            (SHAPLEY, "## Table 5", f"| {ANY} | AIF360, fitted on the test rows, {PLAIN} |", 0),
             (SHAPLEY, "## Table 5", f"| {ANY} | fairlearn, fitted on the training rows |", 0),
-            (SHAPLEY, "## Table 5", f"| {ANY} | fairlearn, fitted on the training rows, {PLAIN} |", 0),
         ],
     ),
     (

@@ -30,7 +30,7 @@ from fairtrial.papers._studies.parts.census import (
 )
 from fairtrial.papers._studies.parts.keeping import how, kept, spent, template
 from fairtrial.papers._studies.parts.two_stages import scheme
-from fairtrial.papers.shapley_rawls import b_sequence, coefficients, paper_interval
+from fairtrial.papers.shapley_rawls import b_sequence, coefficients
 
 PRINTED = json.loads((Path(__file__).parent / "printed" / "shapley_rawls.json").read_text(encoding="utf-8"))
 WOMEN = {"sex": "Female"}
@@ -43,7 +43,7 @@ SAID = {
 TITLES = {"equal_surplus": "Equal Surplus", "shapley": "Shapley", "solidarity": "Solidarity",
           "consensus": "Consensus", "lsp": "LSP"}  # fmt: skip
 BASE = 0.5
-VALID, PLAIN = "here, valid", "without the random forest"
+VALID = "here, valid"
 Results = dict[str, Any]
 
 
@@ -81,15 +81,8 @@ def numbers(row: dict[str, Any]) -> list[float]:
 # -- Tables 1 and 5: the first stage ---------------------------------------------------------------------------------
 
 
-def by_formula(people: Census, decisions: np.ndarray) -> str:
-    """The gap with the interval of Proposition B.1, from the pooled variance."""
-    (x1, n1), (x2, n2) = ((decisions[rows].sum(), rows.size) for rows in positives(people))
-    low, high = paper_interval(x1, n1, x2, n2, 0.95)
-    return span(((x1 / n1 - x2 / n2) / BASE, low / BASE, high / BASE))
-
-
-def first_stage(systems: dict[str, Results], printed: dict[str, Any], formula: str = "") -> str:
-    """Printed, by the paper's formula and valid, for Shapley (and those equal to it) and for Solidarity."""
+def first_stage(systems: dict[str, Results], printed: dict[str, Any]) -> str:
+    """Printed and valid, for Shapley (the same for Equal Surplus, Consensus and LSP) and for Solidarity."""
     rows = []
     for member, head in (("shapley", ""), ("solidarity", "solidarity_")):
         shown = "ES, Shapley, Consensus, LSP" if member == "shapley" else "Solidarity"
@@ -100,8 +93,6 @@ def first_stage(systems: dict[str, Results], printed: dict[str, Any], formula: s
             men, women = (entry["values"][member] for entry in results[member].details["groups"])
             here = f"{men + women:.3f} | {men:.3f} | {women:.3f}"
             gap = span(numbers(results["shapley"].gap)) if member == "shapley" else ""
-            if formula and gap and name == VALID:
-                rows.append(f"{shown} | here, by their formula | {here} | {formula}")
             rows.append(f"{shown} | {name} | {here} | {gap}")
     return table("value | | v(TPR) | men | women | men − women", rows)
 
@@ -269,7 +260,6 @@ class Studied:
     after: dict[str, Results]
     draws: Results
     seconds: dict[str, float]
-    plain: dict[str, Results]  # the same without the random forest: before, and after each mitigation
 
 
 @cache
@@ -290,44 +280,7 @@ def studied(full: bool) -> Studied:
     resampling = time.process_time() - started
     after = mitigations(people, fitted)
     times = {"fitting": fitting, "inference": inference, "resampling": resampling}
-    return Studied(
-        full, people, classifiers, before, decisions, after, draws, times, without_forest(people, full)
-    )
-
-
-def without_forest(people: Census, full: bool) -> dict[str, Results]:
-    """How much the forest, which knows its rows by heart, does; the short form never has it."""
-    if not full:
-        return {}
-    fitted = FittedCensus(people, ensemble(people, False)[0])
-    found = {f"{name}, {PLAIN}": results for name, results in mitigations(people, fitted).items()}
-    return {f"{VALID}, {PLAIN}": explained(people, fitted.decided())} | found
-
-
-def table_1(found: Studied) -> str:
-    """The first stage before any mitigation."""
-    systems = {VALID: found.before} | {
-        name: one for name, one in found.plain.items() if name.startswith(VALID)
-    }
-    return first_stage(systems, PRINTED["table_1"], by_formula(found.people, found.decisions[:, 15]))
-
-
-def table_5(found: Studied) -> str:
-    """The first stage after each mitigation."""
-    others = {name: one for name, one in found.plain.items() if not name.startswith(VALID)}
-    return first_stage(found.after | others, PRINTED["table_5"])
-
-
-def hours_without_forest(found: Studied) -> str:
-    """Contributions of the hours, men and women, after the first mitigation without the forest."""
-    shown = next((one for name, one in found.plain.items() if not name.startswith(VALID)), None)
-    if shown is None:
-        return "not computed in this form"
-    sides = [
-        contributions(shown["shapley"], "contribution to the value", group) for group in ("Male", "Female")
-    ]
-    men, women = (side[FEATURES.index("hours_per_week")]["value"] for side in sides)
-    return f"{men:.3f} for men and {women:.3f} for women"
+    return Studied(full, people, classifiers, before, decisions, after, draws, times)
 
 
 def table_4(found: Studied) -> str:
@@ -354,11 +307,11 @@ def third(found: Studied) -> tuple[str, list[str], str]:
 
 
 ITEMS: dict[str, Callable[[Asked], Made]] = {
-    "table 1": lambda asked: (table_1(studied(asked.full)), None),
+    "table 1": lambda asked: (first_stage({VALID: studied(asked.full).before}, PRINTED["table_1"]), None),
     "table 2": lambda asked: (table_2(studied(asked.full).before), None),
     "table 3": lambda asked: (third(studied(asked.full))[0], None),
     "table 4": lambda asked: (table_4(studied(asked.full)), None),
-    "table 5": lambda asked: (table_5(studied(asked.full)), None),
+    "table 5": lambda asked: (first_stage(studied(asked.full).after, PRINTED["table_5"]), None),
     "table 6": lambda asked: (after_text(studied(asked.full)), None),
     "figure 1": lambda asked: ("", scheme(studied(asked.full).before["shapley"], FEATURES, SAID)),
 }
@@ -375,7 +328,7 @@ def _parts(full: bool) -> tuple[dict[str, Any], str]:
         men=positives(people)[0].size, women=positives(people)[1].size,
         **{name.replace(" ", "_"): make(asked)[0] for name, make in ITEMS.items()},
         turned=", ".join(turned) or "none", wider=wider, votes=votes(before["shapley"]),
-        readings=readings(people, ensemble(people, False)[0]), hours=hours_without_forest(found),
+        readings=readings(people, ensemble(people, False)[0]),
         whole=gap_of(people, decisions[:, 15]), without=gap_of(people, decisions[:, 7]),
         change=before["shapley"].compare(shown["shapley"]).verdict.text if shown else "",
     )  # fmt: skip
