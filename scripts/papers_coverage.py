@@ -47,13 +47,12 @@ STATES = {
     "refuted": "does not hold; here under a name that says so, with a valid version beside it",
     "missing": "not here, with the reason",
 }
-MEASURED = ("numbers", "assertion", "text")
 CHECKS = {
-    "numbers": "printed, ours and a tolerance",
-    "assertion": "an assertion, told in words",
-    "text": "ours, digit by digit",
-    "not compared": "nothing to compare, with the reason",
-    "missing": "not here",
+    "numbers": "compare printed and ours within a tolerance",
+    "assertion": "assert what is told in words",
+    "text": "ask for ours, digit by digit",
+    "not compared": "say why there is nothing to compare",
+    "missing": "are not here, with the reason",
 }
 KEYS = {
     "item", "says", "where", "state", "printed", "ours", "compared", "asserts", "not_compared", "reason", "call",
@@ -137,8 +136,8 @@ def page(name: str, paper: Paper) -> str:
 def _checks(papers: dict[str, Paper]) -> str:
     """How many lines are compared by what."""
     how = [how_checked(line) for paper in papers.values() for _, line in lines(paper)]
-    listed = "; ".join(f"{how.count(name)} by {words}" for name, words in CHECKS.items() if name in MEASURED)
-    return f"Of {len(how)} lines {listed}. {how.count('not compared')} say why there is nothing to compare."
+    listed = [f"{how.count(name)} {words}" for name, words in CHECKS.items()]
+    return f"Of {len(how)} lines {', '.join(listed[:-1])}, and {listed[-1]}."
 
 
 def index(papers: dict[str, Paper]) -> str:
