@@ -33,6 +33,7 @@ from fairtrial._trial.family import conclude as conclude
 from fairtrial._trial.family import correct as correct
 from fairtrial._trial.family import corrected_claims as corrected_claims
 from fairtrial._trial.family import holm_once as holm_once
+from fairtrial._trial.family import single_tests as single_tests
 from fairtrial._trial.family import trial_tone as trial_tone
 from fairtrial._trial.in_people import in_people as in_people
 from fairtrial._trial.in_people import line_sentence as line_sentence

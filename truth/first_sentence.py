@@ -26,7 +26,7 @@ IN_COUNTS = re.compile(
 )
 IN_MEANS = re.compile(
     r"The mean (?P<column>.+?) for (?P<who>.+) is (?P<first>[\d,.]+), against (?P<second>[\d,.]+) for "
-    r"(?P<others>.+?)(?:: [\d.]+ of theirs)?\.(?: |$)"
+    r"(?P<others>.+?)(?:: [\d.]+ (?:of|times) theirs)?\.(?: |$)"
 )
 
 

@@ -402,6 +402,7 @@ def entry(effect: float, **changes: Any) -> FamilyEntry:
         False,
         0,
         False,
+        0.0,
     )
     return replace(given, **changes)
 

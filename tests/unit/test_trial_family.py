@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from fairtrial import Result
+from fairtrial import Audit, Result, flag, measure
 from inside.methods import find_method
 from inside.results import Primary, Verdict
-from inside.trial import conclude, correct, holm_once, make_ledger, not_asked
+from inside.trial import Naming, conclude, correct, holm_once, make_ledger, not_asked, single_tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -158,3 +158,43 @@ def test_equal_p_values_of_one_comparison_are_one_test() -> None:
     assert holm_once(p, [None] * 5) == pytest.approx(
         list(multipletests(p, alpha=0.05, method="holm")[1]), abs=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("p", "numbers", "tests", "adjusted"),
+    [
+        # the two sides of a question and each direction of another: one test, by its two-sided p-value
+        ([0.02, 0.02, 0.01, 1.0], [0, 0, 0, 0], 1, [0.02, 0.02, 0.02, 1.0]),
+        # both directions and nothing of the two together: the smaller counts double
+        ([0.01, 1.0], [0, 0], 1, [0.02, 1.0]),
+        ([1.0, 0.01], [0, 0], 1, [1.0, 0.02]),
+        # one direction alone is a test of its own, and so is a test of another hypothesis
+        ([0.01], [0], 1, [0.01]),
+        ([0.02, 0.5], [0, 0], 2, [0.04, 0.5]),
+        ([0.02, 0.01, 0.03, 0.015], [0, 0, 1, 1], 2, [0.04, 0.04, 0.04, 0.04]),
+        # what is of no comparison stands alone
+        ([0.02, 0.01], [None, None], 2, [0.02, 0.02]),
+    ],
+)
+def test_a_comparison_is_one_test_whatever_side_it_is_asked_from(
+    p: list[float], numbers: list[int | None], tests: int, adjusted: list[float]
+) -> None:
+    assert len(set(single_tests(p, numbers))) == tests
+    assert holm_once(p, numbers) == pytest.approx(adjusted, abs=1e-15)
+
+
+def test_every_question_of_one_gap_is_one_test_of_the_trial() -> None:
+    """Measured, flagged from the harmed side and in both directions: the p-value of the comparison alone."""
+    data = {"sex": ["f"] * 40 + ["m"] * 40, "hired": [1] * 10 + [0] * 30 + [1] * 20 + [0] * 20}
+    audit = Audit(data, decision="hired", groups=["sex"], favourable=1)
+    asked = [
+        ("measure", measure(audit, "selection_rate")),
+        ("harmed", flag(audit, "selection_rate", direction="harmed")),
+        ("differs", flag(audit, "selection_rate", direction="differs")),
+    ]
+    p = float(asked[0][1].estimates[0]["p_value"])
+    entries = correct(asked, 0.05, naming=Naming({"sex": ["f", "m"]}))
+    assert len(entries) == 6
+    assert sum(not entry.twin for entry in entries) == 1
+    assert {entry.test_p for entry in entries} == {p}
+    assert {entry.adjusted for entry in entries} == {p, 1.0}

@@ -80,6 +80,7 @@ class Roles:
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     rate: str = ""
     good_rate: str = "rate of the favourable decision"
+    amount: str = ""
 
     def checked(self, known: Sequence[str], given: Mapping[str, Any], function: Callable[..., Any]) -> Roles:
         """The roles as they are used; all faults in one message, in the order of the arguments.
@@ -149,8 +150,11 @@ class Roles:
 
     def in_words(self, metric: Metric) -> Metric:
         """The metric as the file calls it: the rate of its decision may have a name of its own."""
-        named = self.rate and is_selection(metric) and METRICS.get(metric.name) is metric
-        return replace(metric, label=self.rate) if named else metric
+        if METRICS.get(metric.name) is not metric:
+            return metric
+        if self.amount and metric.name == "mean_decision":
+            return replace(metric, label=f"mean {self.amount}")
+        return replace(metric, label=self.rate) if self.rate and is_selection(metric) else metric
 
     def counted(self, name: str) -> list[str]:
         """The labels of a binary role that count as 1, as canonical texts; none where nobody said which."""

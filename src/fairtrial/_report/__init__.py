@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial._errors import Fault, InputError
-from fairtrial._method.declaration import find_method, read_result
+from fairtrial._method.declaration import read_result
 from fairtrial._report.builder import build_page, capital, left_out, limits
 from fairtrial._report.certificate import certificate_page, write_certificate
 from fairtrial._report.difference_page import difference_page, write_difference
 from fairtrial._report.findings import correction_text, findings
-from fairtrial._report.first_screen import first_screen
+from fairtrial._report.first_screen import first_screen, first_sentence
 from fairtrial._report.pdf import asset as own_asset
 from fairtrial._report.pdf import environment, page_text
 from fairtrial._report.tables import csv_text, shown, write_parquet
@@ -25,7 +25,7 @@ from fairtrial._results.text import state_text
 from fairtrial._trial.family import favourable_of, trial_tone
 from fairtrial._trial.ledger import ledger_of
 from fairtrial._trial.results_file import WRITE_ANEW, check_schema, load_results
-from fairtrial._trial.two_facts import section_words
+from fairtrial._trial.two_facts import question_words, section_words
 from fairtrial._work.kept_files import write_whole
 
 __all__ = [
@@ -240,7 +240,10 @@ def summary_markdown(content: Mapping[str, Any]) -> str:
     """What a pull request shows: the verdict, the strongest findings and a line per question."""
     verdict = content["verdict"]
     lines = [f"## {MARKS.get(trial_tone(content), '❔')} {escape(content['report']['title'])}", ""]
-    lines += [f"**{escape(capital(verdict['text']))}**", "", *_beside(content)]
+    first, *beside = [escape(capital(verdict["text"])), *_beside(content)]
+    if first_sentence(content):
+        first, beside = beside[0], [first, *beside[1:]]
+    lines += [f"**{first}**", "", *beside]
     found = findings(content)
     if found:
         rows = [[item["what"], _effect(item), item["interval"], item["tolerance"] or "–"] for item in found]
@@ -280,12 +283,11 @@ def _answers(content: Mapping[str, Any]) -> list[str]:
     favourable, lines = favourable_of(content["spec"]["content"]), ledger_of(content)
     rows = [
         [
-            section["title"] or find_method(section["method"]).asks(favourable),
-            section_words(section["id"], read_result(section["result"]), lines)
-            if section["result"]
-            else section["error"],
+            question_words(section["title"], section["method"], result, favourable),
+            section["error"] if result is None else section_words(section["id"], result, lines),
         ]
         for section in content["sections"]
+        for result in [read_result(section["result"]) if section["result"] else None]
     ]
     return _table(["question", "answer"], rows)
 

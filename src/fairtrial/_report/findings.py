@@ -77,7 +77,7 @@ def correction_text(content: Mapping[str, Any]) -> str:
         found = "significant" if significant else "not significant"
         return f"This audit makes one test, which needs no correction: it is {found} at {correction['alpha']:.0%}."
     return (
-        f"All {tests:,} tests of this audit were corrected together ({how}, {correction['alpha']:.0%}); "
+        f"{'Both' if tests == 2 else f'All {tests:,}'} tests of this audit were corrected together ({how}, {correction['alpha']:.0%}); "
         f"{significant:,} {'is' if significant == 1 else 'are'} significant. {beside}"
     )
 

@@ -208,7 +208,9 @@ def _for_whom(told: Lines) -> str:
     shown = list(clearest_first(told))
     harmed = [line for line in shown if line.effect == "harmed"]
     groups: dict[str, list[str]] = {}
-    for line in harmed or shown:
+    named = harmed or shown
+    first_told = [line for line in (headline_line(named),) if line is not None]
+    for line in [*first_told, *named]:
         groups.setdefault(line.label, []).append(line.people or line.who)
     if not groups:
         return ""

@@ -6,9 +6,9 @@ that all of them do is an intersection-union statement, which needs no correctio
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import isclose, log
 from typing import Any
 
 from fairtrial._inference.multiplicity import Dependence, holm, max_t
@@ -28,6 +28,7 @@ from fairtrial._trial.two_facts import (
     tolerance_words,
 )
 
+SAME = 1e-9  # p-values so close, relative to their size, are equal
 NAME_THE_DECISION = "Name the decision to have it tested."
 CORRECTIONS = {"holm": "Holm", "max-t": "max-T"}  # as sentences name them
 
@@ -53,6 +54,9 @@ class FamilyEntry:
     of_many: bool
     comparison: int | None  # its line of the ledger; None of what is no difference between people
     twin: bool  # whether it repeats another: the same gap asked again, or seen from its other side
+    test_p: (
+        float  # the p-value by which its test is corrected: that of both sides, where one of them is asked
+    )
     masked: bool = False  # whether its numbers are about so few people that they are not shown
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,40 +104,71 @@ def correct(
         adjusted = holm_once(p, numbers)
     else:
         adjusted = [*map(float, max_t(p, dependence, seed))]
-    again = repeats(p, numbers)
+    tests = single_tests(p, numbers)
+    again = repeats(tests, adjusted)
     entries = [
         FamilyEntry(
             section, result.kind, primary.metric, primary.subject, primary.against, float(primary.p_value), value,
             bool(value <= alpha), primary.effect, primary.low, primary.high, primary.kind, primary.n,
-            result.confidence_level, primary.of_many, number, twin,
+            result.confidence_level, primary.of_many, number, twin, test[1],
         )
-        for (section, result, primary, number), value, twin in zip(listed, adjusted, again, strict=True)
+        for (section, result, primary, number), value, twin, test in zip(listed, adjusted, again, tests, strict=True)
     ]  # fmt: skip
     return sorted(entries, key=lambda entry: (entry.p_value, -abs(entry.effect or 0.0)))
 
 
-def _tests(p: Sequence[float], comparisons: Sequence[int | None]) -> list[tuple[int, str]]:
-    """The test that each p-value is of: equal ones of one comparison are the same."""
+def single_tests(p: Sequence[float], comparisons: Sequence[int | None]) -> list[tuple[int, float]]:
+    """The test that each p-value is of: its comparison, and the p-value that the test is corrected by.
+
+    Of one comparison the two-sided p-value, its mirror image and the two one-sided ones are one test, by its two-sided
+    p-value. A one-sided p-value whose other side is asked as well counts double; what follows from no other is a
+    test of its own.
+    """
+    asked: dict[int, list[float]] = {}
+    for value, number in zip(p, comparisons, strict=True):
+        if number is not None:
+            asked.setdefault(number, []).append(value)
     return [
-        (-1 - place if comparison is None else comparison, f"{value:.12e}")
-        for place, (value, comparison) in enumerate(zip(p, comparisons, strict=True))
+        (-1 - place, value) if number is None else (number, _two_sided(value, asked[number]))
+        for place, (value, number) in enumerate(zip(p, comparisons, strict=True))
     ]
 
 
-def repeats(p: Sequence[float], comparisons: Sequence[int | None]) -> list[bool]:
-    """Which p-values repeat an earlier one."""
-    first: dict[tuple[int, str], int] = {}
-    tests = _tests(p, comparisons)
-    return [first.setdefault(test, place) != place for place, test in enumerate(tests)]
+def _two_sided(value: float, asked: Sequence[float]) -> float:
+    """The two-sided p-value of the test that one of a comparison's p-values is a part of."""
+    least = min(asked)
+    if value >= 1.0 > least:
+        return _two_sided(least, asked)  # the side that the data speak against
+    if _like(0.5 * value, asked) is not None:
+        return _like(value, asked) or value
+    doubled = min(1.0, 2.0 * value)
+    found = _like(doubled, asked)
+    if found is None and value < 1.0 <= max(asked):
+        return doubled  # both sides are asked, and nothing of the two together
+    return found or _like(value, asked) or value
+
+
+def _like(value: float, asked: Sequence[float]) -> float | None:
+    """The first of the p-values that equals it: two computations of one test may differ in their last digit."""
+    return next((other for other in asked if isclose(other, value, rel_tol=SAME)), None)
 
 
 def holm_once(p: Sequence[float], comparisons: Sequence[int | None]) -> list[float]:
-    """Holm's p-values with every test counted once: a mirror image has the same p-value under the same hypothesis,
-    so that Holm over the distinct tests keeps its level."""
-    tests = _tests(p, comparisons)
-    first = dict(reversed([*zip(tests, p, strict=True)]))
-    adjusted = dict(zip(first, holm([*first.values()]), strict=True))
-    return [float(adjusted[test]) for test in tests]
+    """Holm's p-values with every test counted once. Under no difference the two-sided p-value keeps the level of its
+    comparison, so that Holm over comparisons keeps that of the trial; no p-value falls below itself."""
+    tests = single_tests(p, comparisons)
+    distinct = list(dict.fromkeys(tests))
+    adjusted = dict(zip(distinct, holm([value for _, value in distinct]), strict=True))
+    return [max(value, float(adjusted[test])) for value, test in zip(p, tests, strict=True)]
+
+
+def repeats(tests: Sequence[tuple[int, float]], adjusted: Sequence[float]) -> list[bool]:
+    """Which p-values repeat another of the same test: all but its smallest after the correction."""
+    best: dict[tuple[int, float], int] = {}
+    for place, test in enumerate(tests):
+        if adjusted[place] < adjusted[best.setdefault(test, place)]:
+            best[test] = place
+    return [best[test] != place for place, test in enumerate(tests)]
 
 
 def count_tests(family: Iterable[Mapping[str, Any]]) -> int:
@@ -250,7 +285,7 @@ def _on_one_scale(tested: Sequence[LedgerLine]) -> str:
     """Within the tolerance as a difference and not as a ratio."""
     worst = max(
         (line for line in tested if line.ratio and not line.four_fifths),
-        key=lambda line: abs(math.log(line.ratio or 1.0)),
+        key=lambda line: abs(log(line.ratio or 1.0)),
         default=None,
     )
     ratio = "a ratio is not known" if worst is None else f"of {worst.who}, {ratio_words(worst)}"

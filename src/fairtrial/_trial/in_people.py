@@ -69,7 +69,7 @@ def _share(line: LedgerLine) -> str:
         or not (line.rate or 0) > 0 < (line.target_rate or 0)
     ):
         return ""
-    return f": {line.ratio:.2f} of theirs"
+    return f": {line.ratio:.2f} {'of' if line.ratio < 1 else 'times'} theirs"
 
 
 def _is_number(text: str) -> bool:

@@ -17,7 +17,7 @@ from fairtrial._audit.counting import probable_rows
 from fairtrial._audit.files import split_sheet
 from fairtrial._errors import GateClosed, check_choice
 from fairtrial._inference.multiplicity import Dependence
-from fairtrial._method.declaration import find_method, read_result
+from fairtrial._method.declaration import read_result
 from fairtrial._results.claims import Claim
 from fairtrial._results.column import Verdict, escape
 from fairtrial._results.masking import hidden_values, mask_entry, mask_groups, mask_result
@@ -38,7 +38,7 @@ from fairtrial._trial.publishing.scrubbing import scrub
 from fairtrial._trial.results_file import SCHEMA
 from fairtrial._trial.spec.load import Spec
 from fairtrial._trial.spec.sections import Section
-from fairtrial._trial.two_facts import section_words
+from fairtrial._trial.two_facts import question_words, section_words
 
 Status = Literal["done", "failed", "stopped"]
 GATES = ("violated", "undetermined")  # verdicts that a gate may refuse
@@ -296,7 +296,8 @@ class Trial:
 
     def _title(self, answer: Answer) -> str:
         favourable = favourable_of(self.spec.content)
-        return answer.section.title or find_method(answer.section.method).asks(favourable)
+        result = self.shown.get(answer.section.id)
+        return question_words(answer.section.title, answer.section.method, result, favourable)
 
     def __str__(self) -> str:
         return self.summary()

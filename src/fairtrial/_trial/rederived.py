@@ -115,7 +115,7 @@ def _in_family(content: Mapping[str, Any], off: float) -> Iterator[str]:
     if told != tests:
         yield f"{told} tests are said to be corrected together, {tests} are listed"
     own = [entry for entry in family if not (once and entry["twin"])]
-    adjusted = holm([float(entry["p_value"]) for entry in own])
+    adjusted = holm([float(entry["test_p" if once else "p_value"]) for entry in own])
     for entry, value in zip(own, adjusted, strict=True):
         if not _follows(entry, float(value), content["correction"]["method"], 4 * off):
             yield f"{_named(entry)}: the corrected p-value does not follow from the p-values"
@@ -131,10 +131,10 @@ def _named(entry: Mapping[str, Any]) -> str:
 
 
 def _repeats(entry: Mapping[str, Any], other: Mapping[str, Any], off: float) -> bool:
-    """Whether another entry of the same comparison has the same p-values."""
-    return entry["comparison"] == other["comparison"] and all(
-        isclose(entry[name], other[name], rel_tol=off, abs_tol=1e-12) for name in ("p_value", "adjusted")
-    )
+    """Whether another entry is of the same test, and is corrected with it: never below its own p-value."""
+    after = max(float(entry["p_value"]), float(other["adjusted"]))
+    same = entry["comparison"] == other["comparison"] and entry["test_p"] == other["test_p"]
+    return same and isclose(entry["adjusted"], after, rel_tol=off, abs_tol=1e-12)
 
 
 def _in_ledger(content: Mapping[str, Any], lines: Sequence[LedgerLine]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairtrial._compare.words import band_words, groups_words, number_words, place_words, unit_of
+from fairtrial._method.declaration import find_method
 from fairtrial._metrics.groups import FOUR_FIFTHS, is_selection
 from fairtrial._metrics.table import METRICS
 from fairtrial._results.column import Tone
@@ -143,11 +144,40 @@ def _about(line: LedgerLine) -> str:
     return "more than 100" if size >= 1 else f"{100 * size:.2g}" if size < 0.1 else f"{100 * size:.0f}"
 
 
+def question_words(title: str, method: str, result: Result | None, favourable: object) -> str:
+    """What a section asks: its title, else a table's own question with its groups, else that of the method."""
+    if title or result is None or result.kind != "tabulate":
+        asked = title or find_method(method).asks(favourable)
+        within = [] if title or result is None else list(result.details.get("within") or ())
+        return f"{asked.rstrip('?')} among people alike in {' and '.join(within)}?" if within else asked
+    by = [name for name in result.provenance.get("arguments", {}).get("by") or () if isinstance(name, str)]
+    return f"{result.question.rstrip('?')}, by {' and '.join(by)}?" if by else result.question
+
+
+def _median_words(result: Result) -> str:
+    """The widest gap of medians in a table of pay; empty in any other table."""
+    rows = [row for row in result.estimates if str(row["metric"]).startswith("median ")]
+    known = [row for row in rows if isinstance(row.get("difference"), int | float)]
+    if not known:
+        return ""
+    widest = max(known, key=lambda row: abs(row["difference"]))
+    rate, others = (number_words(float(widest[name]), "number") for name in ("rate", "target_rate"))
+    interval = ""
+    if all(isinstance(widest.get(f"difference_{end}"), int | float) for end in ("low", "high")):
+        ends = sorted(abs(float(widest[f"difference_{end}"])) for end in ("low", "high"))
+        same = widest["difference_low"] * widest["difference_high"] >= 0
+        told = " to ".join(number_words(end, "number") for end in ends)
+        interval = f" (a gap of {told})" if same else " (which may be chance)"
+    return f"The {widest['metric']} of {widest['group']} is {rate}, against {others} for {widest['target']}{interval}."
+
+
 def section_words(section: str, result: Result, lines: Sequence[LedgerLine]) -> str:
     """What one question found, told from the ledger, so that no two questions contradict each other."""
     own = [line for line in lines if section in line.sections and line.tested]
     shown = [line for line in own if line.shown]
     if result.kind == "tabulate":
+        if told := _median_words(result):
+            return told
         rule = "In the table" if result.verdict.code == "listed" else "By the table's own rule"
         return f"{rule}: {result.verdict.text.rstrip('.')}."
     if result.kind not in MERGED or not own:

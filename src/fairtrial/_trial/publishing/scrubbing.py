@@ -32,7 +32,7 @@ def scrub(content: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         **content,
-        "family": [_rounded(entry, {"p_value", "adjusted"}) for entry in content["family"]],
+        "family": [_rounded(entry, {"p_value", "adjusted", "test_p"}) for entry in content["family"]],
         "sections": sections,
         "data": data,
         "spec": {

@@ -250,13 +250,22 @@ def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
 
 def explaining(found: Guess, profiles: Sequence[Profile]) -> list[str]:
     """The first feature that may explain a gap: few labels, each of many rows."""
-    able = [p.name for p in profiles if p.name in found.features and _makes_alike(p)]
+    people = _people(found, profiles)
+    able = [p.name for p in profiles if p.name in found.features and _makes_alike(p, people)]
     return [name for name in able if words.role_rank(name, "factor") is not None][:1]
 
 
-def _makes_alike(profile: Profile) -> bool:
+def _people(found: Guess, profiles: Sequence[Profile]) -> float:
+    """How many people the rows looked at are."""
+    counted = next((p for p in profiles if p.name in (found.count, found.total)), None)
+    if counted is None:
+        return float(profiles[0].rows)
+    return sum(float(label) * rows for label, rows in zip(counted.labels, counted.counts, strict=True))
+
+
+def _makes_alike(profile: Profile, people: float) -> bool:
     few = profile.category and len(profile.labels) <= MOST_ALIKE
-    return few and profile.rows >= PEOPLE_ALIKE * len(profile.labels)
+    return few and people >= PEOPLE_ALIKE * len(profile.labels)
 
 
 def _settle_counts(found: Guess, profiles: Sequence[Profile]) -> None:

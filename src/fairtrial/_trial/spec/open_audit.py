@@ -84,7 +84,7 @@ def _in_words(audit: Audit, spec: Spec, faults: SpecFaults) -> Audit:
             faults.add(place, Fault("", text, cure="choose other words"))
     faults.raise_any()
     good = words.good_rate or audit.roles.good_rate
-    return audit.with_roles(words=told, rate=words.rate, good_rate=good)
+    return audit.with_roles(words=told, rate=words.rate, good_rate=good, amount=str(audit.decision or ""))
 
 
 def _levels(

@@ -21,7 +21,7 @@ WERE = {
 DID = {
     "passed": ("pass",), "failed": ("fail",), "defaulted": ("default",), "repaid": ("repay",), "returned": ("return",),
     "reoffended": ("reoffend",), "survived": ("survive",), "graduated": ("graduate",),
-    "got a callback": ("get a callback", "callback", "callbacks", "called_back"),
+    "got a callback": ("get a callback", "callback", "callbacks", "called_back", "got_callback", "received_callback"),
 }  # fmt: skip
 SEXES = {
     "women": ("female", "females", "woman", "women", "girls"), "men": ("male", "males", "man", "men", "boys"),

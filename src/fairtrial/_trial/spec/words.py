@@ -11,7 +11,7 @@ from fairtrial._labels import MISSING, canonical
 from fairtrial._metrics.groups import is_selection
 from fairtrial._metrics.table import METRICS
 from fairtrial._metrics.values import Metric, label_text
-from fairtrial._trial.spec.name_words import attribute_of, label_of, parts
+from fairtrial._trial.spec.name_words import attribute_of, fold, label_of, parts, values
 from fairtrial._trial.spec.plain_words import done_by_name, is_name, sex_words, shape
 
 YES, NO = ("1", "yes", "true", "y"), ("0", "no", "false", "n")
@@ -20,8 +20,22 @@ TRUE_OF_PEOPLE = {
     "married", "single", "divorced", "widowed", "veteran", "disabled", "pregnant", "foreign", "immigrant", "citizen",
     "smoker", "student", "parent", "retired", "unemployed", "employed", "minority", "insured", "homeless",
 }  # fmt: skip
+PERSONS = (
+    "worker",
+    "citizen",
+    "student",
+    "immigrant",
+    "smoker",
+    "veteran",
+    "parent",
+)  # as the last word of a name
+COLOURS = {"colour", "color"}
 _NEGATED = re.compile(r"(were|was|are|is|have|has|had|did|do|does|can|could|will|would)\b\s*(.*)", re.DOTALL)
-_RANGE = re.compile(r"(under |over )?[-+−]?[0-9][0-9.,]*( ?[–-] ?[0-9][0-9.,]*| and over| or more|\+)?")
+_RANGE = re.compile(
+    r"(under |over |(less|greater|more|younger|older) than )?[-+−]?[0-9][0-9.,]*"
+    r"( ?[–-] ?[0-9][0-9.,]*| and over| or more|\+)?",
+    re.IGNORECASE,
+)
 _LISTED = " or "  # between the values of a group of several
 
 
@@ -275,8 +289,9 @@ class FileWords:
         if label == MISSING:
             return "after", f"whose {name} is not known"
         if _RANGE.fullmatch(label) and not label.isdigit():
-            return "after", f"aged {label}" if "age" in parts(name) else f"with {name} {label}"
-        if attribute_of(name) in ("race", "ethnic", "nationality") and not _is_code(label) and is_name(label):
+            told = label[:1].lower() + label[1:]
+            return "after", f"aged {told}" if "age" in parts(name) else f"with {name} {told}"
+        if _is_of_origin(name, label) and not _is_code(label) and is_name(label):
             return "before", label
         return "after", f"with {name} = {label}"
 
@@ -334,8 +349,18 @@ def _said_by_name(attribute: str, label: str) -> str:
     answer = _answer(attribute, label)
     if answer is None or not (label_of(attribute) or _plain(attribute) & TRUE_OF_PEOPLE):
         return ""
-    name = " ".join(_plain(attribute)) if len(_plain(attribute)) == 1 else attribute
+    words = [part for part in parts(attribute) if part in _plain(attribute)]
+    if len(words) > 1 and words[-1] not in PERSONS:
+        return ""
+    name = words[0] if len(words) == 1 else f"{' '.join(words)}s"
     return name if answer else f"not {name}"
+
+
+def _is_of_origin(attribute: str, label: str) -> bool:
+    """Whether a label can stand before people as it is: 'Black' of a race, or of the colour of people's skin."""
+    if attribute_of(attribute) in ("race", "ethnic", "nationality"):
+        return True
+    return bool(COLOURS & set(parts(attribute))) and fold(label) in values("race")
 
 
 def _is_code(label: str) -> bool:
