@@ -264,7 +264,7 @@ def opposed(content: dict[str, Any]) -> list[str]:
         "one comparison told twice": len({(line.metric, frozenset((line.who, line.against)), line.within)
                                           for line in lines}) != len(lines),
         "verdict and answer": code == "violated" and not says_yes,
-        "summary says none": bool(shown) and "**Not settled: no difference is shown" in summary,
+        "summary says none": bool(shown) and "Not settled: no difference is shown" in summary,
         "a section says none of a comparison that is shown": any(
             "| No difference is shown" in row and name in row
             for line in shown for name in line.sections for row in summary.splitlines()

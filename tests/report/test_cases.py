@@ -112,6 +112,16 @@ def staff() -> pd.DataFrame:
     return pd.DataFrame({"gender": sex, "job": job, "salary": pay.round()})
 
 
+def berkeley() -> pd.DataFrame:
+    """Berkeley as it is published: a table of counts."""
+    told = [
+        (admitted, gender, department, yes if admitted == "Admitted" else n - yes)
+        for (gender, department), (yes, n) in BERKELEY.items()
+        for admitted in ("Admitted", "Rejected")
+    ]
+    return pd.DataFrame(told, columns=["Admit", "Gender", "Dept", "Freq"])
+
+
 HIRED = ("--favourable", "1", "--preset", "general")
 
 CASES = {
@@ -147,9 +157,20 @@ CASES = {
         first="30 of 100 women were admitted, against 45 of 100 men. Among people alike in Dept, no difference is",
         says=("Not shown among people alike in Dept.",), harmed=("Gender: Female",),
     ),
+    "Berkeley as a table of counts": Case(
+        berkeley(), verdict="violated", harmed=("Gender: Female",),
+        first="30 of 100 women were admitted, against 45 of 100 men. Among people alike in Dept, no difference is",
+        says=("Not shown among people alike in Dept.", "What are the rates among people alike in Dept?"),
+    ),
+    "48 people of whom one test tells enough": Case(
+        rows({("female",): (14, 24), ("male",): (21, 24)}, ("gender", "decision"), ("promoted", "not promoted")),
+        verdict="violated", first="58 of 100 women were promoted, against 88 of 100 men.",
+        says=("This audit makes one test",), never=("may be chance", "3 tests"), harmed=("gender: female",),
+    ),
     "pay": Case(
         staff(), ("--decision", "salary"), first="The mean salary for women is", verdict="violated",
-        says=("of theirs. Among people alike in job, the gap is", "median salary", "top tenth"),
+        says=("of theirs. Among people alike in job, the gap is", "The median salary of", "mean salary of",
+              "top tenth"),
         never=("describes the people",), harmed=("gender: F",),
     ),
     "48 people": Case(
@@ -190,6 +211,9 @@ def test_case(name: str, tmp_path: Path) -> None:
     assert {line.who for line in shown} == set(case.harmed)
     assert (trial_tone(told.content) == "good") == (case.verdict == "certified")
     assert len(told.screen.split()) <= 150
+    assert told.content["correction"]["tests"] <= len(
+        [line for line in ledger_of(told.content) if line.tested]
+    )
 
 
 COMPAS = {

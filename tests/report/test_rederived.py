@@ -53,6 +53,10 @@ def test_a_certificate_that_its_interval_does_not_bear_out_is_refused(undetermin
 def test_a_test_that_is_left_out_of_the_correction_is_told(undetermined: dict[str, Any]) -> None:
     forged = copy.deepcopy(undetermined)
     assert forged["verdict"]["code"] == "violated"
+    for value in (1.0, 0.3):
+        for entry in forged["family"]:
+            entry["test_p"] = value
+        assert any("the p-value of its test does not follow" in text for text in contradictions(forged))
     forged["family"], forged["correction"]["tests"] = [], 0
     forged["verdict"]["code"] = "undetermined"
     assert any("not among those corrected together" in text for text in contradictions(forged))

@@ -114,6 +114,10 @@ def _in_family(content: Mapping[str, Any], off: float) -> Iterator[str]:
     told, tests = content["correction"]["tests"], count_tests(family) if once else len(family)
     if told != tests:
         yield f"{told} tests are said to be corrected together, {tests} are listed"
+    for entry in family:
+        alike = [other for other in family if other["comparison"] == entry["comparison"] is not None]
+        if not _is_tested_by(float(entry["test_p"]), entry, alike or [entry], 4 * off):
+            yield f"{_named(entry)}: the p-value of its test does not follow from the p-values"
     own = [entry for entry in family if not (once and entry["twin"])]
     adjusted = holm([float(entry["test_p" if once else "p_value"]) for entry in own])
     for entry, value in zip(own, adjusted, strict=True):
@@ -128,6 +132,16 @@ def _in_family(content: Mapping[str, Any], off: float) -> Iterator[str]:
 
 def _named(entry: Mapping[str, Any]) -> str:
     return f"{entry['section']}: {entry['subject']}"
+
+
+def _is_tested_by(
+    value: float, entry: Mapping[str, Any], alike: Sequence[Mapping[str, Any]], off: float
+) -> bool:
+    """Whether a test's p-value is one of its comparison's, or twice a one-sided one, and at most twice the entry's."""
+    listed = [float(other["p_value"]) for other in alike]
+    follows = [min(1.0, times * p) for p in listed for times in (1.0, 2.0)]
+    near = any(isclose(value, p, rel_tol=off, abs_tol=1e-12) for p in follows)
+    return near and value <= 2.0 * float(entry["p_value"]) * (1.0 + off) + 1e-12
 
 
 def _repeats(entry: Mapping[str, Any], other: Mapping[str, Any], off: float) -> bool:

@@ -350,9 +350,10 @@ def _said_by_name(attribute: str, label: str) -> str:
     if answer is None or not (label_of(attribute) or _plain(attribute) & TRUE_OF_PEOPLE):
         return ""
     words = [part for part in parts(attribute) if part in _plain(attribute)]
-    if len(words) > 1 and words[-1] not in PERSONS:
+    if len(words) > 1 and words[-1] not in PERSONS and not label_of(attribute):
         return ""
-    name = words[0] if len(words) == 1 else f"{' '.join(words)}s"
+    plural = "s" if len(words) > 1 and words[-1] in PERSONS else ""
+    name = f"{' '.join(words)}{plural}"
     return name if answer else f"not {name}"
 
 
