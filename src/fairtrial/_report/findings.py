@@ -76,8 +76,9 @@ def correction_text(content: Mapping[str, Any]) -> str:
     if tests == 1:
         found = "significant" if significant else "not significant"
         return f"This audit makes one test, which needs no correction: it is {found} at {correction['alpha']:.0%}."
+    every = "Both" if tests == 2 else f"All {tests:,}"
     return (
-        f"{'Both' if tests == 2 else f'All {tests:,}'} tests of this audit were corrected together ({how}, {correction['alpha']:.0%}); "
+        f"{every} tests of this audit were corrected together ({how}, {correction['alpha']:.0%}); "
         f"{significant:,} {'is' if significant == 1 else 'are'} significant. {beside}"
     )
 
