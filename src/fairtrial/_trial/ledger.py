@@ -19,6 +19,7 @@ from fairtrial._results.result import Result
 from fairtrial._trial.naming import Naming, Place
 
 POWER = 0.8
+LEAST = 1e-300  # p-values below it are told apart by nothing but rounding
 MERGED = ("measure", "flag", "certify")  # questions of one gap: their numbers are the same
 OTHER_SIDE = {"harmed": "favoured", "favoured": "harmed"}
 KINDS = {"points": "percent", "number": "number"}
@@ -366,7 +367,8 @@ def ledger_of(content: Mapping[str, Any]) -> list[LedgerLine]:
 def clearest_first(lines: Sequence[LedgerLine]) -> Iterator[LedgerLine]:
     """Lines in which a difference is shown: of the harmed first, then by the p-value and the size of the gap."""
     shown = [line for line in lines if line.shown]
-    yield from sorted(shown, key=lambda line: (line.effect != "harmed", line.adjusted or 0.0, -_size(line)))
+    p = {id(line): max(line.adjusted or 0.0, LEAST) for line in shown}
+    yield from sorted(shown, key=lambda line: (line.effect != "harmed", p[id(line)], -_size(line)))
 
 
 def headline_line(lines: Sequence[LedgerLine]) -> LedgerLine | None:
