@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import fairtrial as ft
 from fairtrial import Audit, papers
 from frames.makers import KINDS, make
+from inside.methods import declared_methods
 from properties.odd_calls import draw_call
 from properties.odd_inputs import MANY
 from properties.random_tables import draw_table
@@ -85,6 +87,10 @@ def watched(audit: Audit) -> Any:
         return ft.watch(f"{folder}/state.jsonl", audit, "fpr", period="month", tolerance=0.05)
 
 
+def explained(audit: Audit, model: str) -> Any:
+    return ft.explain(audit, "selection_rate", by="g", model=model, features=["level", "age"])
+
+
 RATES = ["selection_rate", "fpr", "ppv", "accuracy"]
 CALLS: dict[str, tuple[Callable[[Audit], Any], dict[str, Any]]] = {
     "measure": (lambda a: ft.measure(a, RATES), {}),
@@ -134,8 +140,28 @@ CALLS: dict[str, tuple[Callable[[Audit], Any], dict[str, Any]]] = {
     "improve": (
         lambda a: ft.improve(a, "selection_rate", by="g", candidates=ft.Fixed("d2"), splits=2, bootstrap=100), {},
     ),
+    "improve learned": (
+        lambda a: ft.improve(
+            a, "selection_rate", by="g", candidates=LogisticRegression(), splits=2, bootstrap=100,
+        ), {},
+    ),
+    "compare": (lambda a: explained(a, "logistic").compare(explained(a, "tree")), {}),
     "watch": (watched, {}),
     "papers certify": (lambda a: papers.elfa.certify(a, "fpr", tolerance=0.1), {}),
+    "papers flag": (lambda a: papers.elfa.flag(a, "selection_rate", by="g"), {}),
+    "papers scan": (
+        lambda a: papers.conditional_bias_scan.scan(
+            a, "fpr", protected={"g": "Beta"}, features=["level", "side"], iterations=5, permutations=19,
+        ), {},
+    ),
+    "papers explain": (
+        lambda a: papers.shapley_rawls.explain(a, "selection_rate", by="g", features=["level", "age"]), {},
+    ),
+    "papers improve": (
+        lambda a: papers.improvability.improve(
+            a, "selection_rate", by="g", candidates=ft.Fixed("d2"), splits=2, bootstrap=100,
+        ), {},
+    ),
     "papers transport": (lambda a: papers.transport.fairness_test(a, "equal_opportunity", by="g"), {}),
 }  # fmt: skip
 
@@ -153,6 +179,14 @@ def same(one: Any, other: Any, nearly: bool) -> bool:
     if nearly and isinstance(one, float) and isinstance(other, float):
         return one == pytest.approx(other, rel=1e-9, abs=1e-12)
     return bool(one == other)
+
+
+def test_no_method_was_forgotten() -> None:
+    """Every question that takes data, and each paper's own form of one."""
+    named = {name.split(" ")[1 if name.startswith("papers") else 0] for name in CALLS}
+    assert named >= {
+        one.kind for found in declared_methods().values() for one in (found.result, *found.also)
+    } - {"plan"}
 
 
 @pytest.mark.parametrize("name", CALLS)
