@@ -73,8 +73,8 @@ def test_dates_of_an_office_come_in_their_order(state: str) -> None:
         named = frame.assign(week=frame["week"].map(dict(zip((1, 2, 3), dates, strict=True))))
         result = look(f"{state}{len(dates[0])}", named)
         assert result.estimates[0]["since"] in (None, *dates)
-        lines = Path(f"{state}{len(dates[0])}").read_text(encoding="utf-8").splitlines()
-        assert [period["label"] for period in json.loads(lines[1])["periods"]] == dates
+        places = [Path(f"{state}{len(dates[0])}").read_text().index(f'"label":"{date}"') for date in dates]
+        assert places == sorted(places)
     unclear = frame.assign(week=frame["week"].map({1: "01/02/2024", 2: "02/02/2024", 3: "03/02/2024"}))
     with pytest.raises(fairtrial.InputError, match="the day or the month may come first, got '01/02/2024'"):
         look(f"{state}3", unclear)
