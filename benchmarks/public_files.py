@@ -39,14 +39,15 @@ def main() -> None:
     reader.add_argument("--cache", type=Path, default=HERE.parent / ".cache" / "public_files")
     reader.add_argument("--table", action="store_true", help="write the table from the results alone")
     reader.add_argument("--aside", action="store_true", help="look at the files kept aside, too")
+    reader.add_argument(
+        "--only",
+        help="look at the files whose name holds this, or at those 'aside'; keep what was seen of the others",
+    )
     given = reader.parse_args()
     if not given.table:
         manifest = tomllib.loads((HERE / "public_files.toml").read_text(encoding="utf-8"))
         fetch(manifest["packages"], given.cache)
-        listed = {
-            name: right for name, right in manifest["files"].items() if given.aside or not right.get("aside")
-        }
-        told = [looked_at(name, right, given.cache) for name, right in listed.items()]
+        told = list(looked_at_all(manifest["files"], given))
         RESULTS.write_text(json.dumps({"packages": manifest["packages"], "files": told}, indent=1) + "\n")
         for one in told:
             print(
@@ -61,6 +62,26 @@ def main() -> None:
     before, after = text.split(START)[0], text.split(END)[1]
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     PAGE.write_text(before + START + "\n" + table(results) + END + after, encoding="utf-8")
+
+
+def looked_at_all(files: Mapping[str, Any], given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """What is seen of each file that is asked for, and what was seen before of the others where only some are."""
+    kept = (
+        {one["name"]: one for one in json.loads(RESULTS.read_text(encoding="utf-8"))["files"]}
+        if given.only
+        else {}
+    )
+    for name, right in files.items():
+        aside = bool(right.get("aside"))
+        wanted = (
+            (aside if given.only == "aside" else given.only in name)
+            if given.only
+            else given.aside or not aside
+        )
+        if wanted:
+            yield looked_at(name, right, given.cache)
+        elif name in kept:
+            yield kept[name]
 
 
 # -- the files
