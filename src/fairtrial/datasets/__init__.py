@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from fairtrial._errors import Fault, InputError, MissingExtra, check_choice
-from fairtrial._work.extras import installing
 
 __all__ = ["DATASETS", "list_datasets", "load", "load_acs", "load_hmda"]
 
@@ -71,7 +70,7 @@ def load(name: str, *, backend: Backend | None = None) -> Any:
     if find_spec(backend) is None:
         raise MissingExtra(
             f"load: backend={backend!r} needs the package {backend!r}, which is not installed. "
-            f"Install it, or use backend='pyarrow': {installing([backend])}"
+            "Install it, or use backend='pyarrow'."
         )
     with as_file(files(__package__).joinpath(f"{name}.parquet")) as path:
         return _read(str(path), backend)
