@@ -88,10 +88,6 @@ def watched(audit: Audit) -> Any:
         return ft.watch(f"{folder}/state.jsonl", audit, "fpr", period="month", tolerance=0.05)
 
 
-def explained(audit: Audit, model: str) -> Any:
-    return ft.explain(audit, "selection_rate", by="g", model=model, features=["level", "age"])
-
-
 RATES = ["selection_rate", "fpr", "ppv", "accuracy"]
 CALLS: dict[str, tuple[Callable[[Audit], Any], dict[str, Any]]] = {
     "measure": (lambda a: ft.measure(a, RATES), {}),
@@ -146,23 +142,9 @@ CALLS: dict[str, tuple[Callable[[Audit], Any], dict[str, Any]]] = {
             a, "selection_rate", by="g", candidates=LogisticRegression(), splits=2, bootstrap=100,
         ), {},
     ),
-    "compare": (lambda a: explained(a, "logistic").compare(explained(a, "tree")), {}),
     "watch": (watched, {}),
     "papers certify": (lambda a: papers.elfa.certify(a, "fpr", tolerance=0.1), {}),
     "papers flag": (lambda a: papers.elfa.flag(a, "selection_rate", by="g"), {}),
-    "papers scan": (
-        lambda a: papers.conditional_bias_scan.scan(
-            a, "fpr", protected={"g": "Beta"}, features=["level", "side"], iterations=5, permutations=19,
-        ), {},
-    ),
-    "papers explain": (
-        lambda a: papers.shapley_rawls.explain(a, "selection_rate", by="g", features=["level", "age"]), {},
-    ),
-    "papers improve": (
-        lambda a: papers.improvability.improve(
-            a, "selection_rate", by="g", candidates=ft.Fixed("d2"), splits=2, bootstrap=100,
-        ), {},
-    ),
     "papers transport": (lambda a: papers.transport.fairness_test(a, "equal_opportunity", by="g"), {}),
 }  # fmt: skip
 
@@ -187,7 +169,7 @@ def test_no_method_was_forgotten() -> None:
     named = {name.split(" ")[1 if name.startswith("papers") else 0] for name in CALLS}
     assert named >= {
         one.kind for found in declared_methods().values() for one in (found.result, *found.also)
-    } - {"plan"}
+    } - {"plan", "compare"}  # of no data, and of two results
 
 
 @pytest.mark.parametrize("name", CALLS)
