@@ -51,9 +51,8 @@ def people(frame: pd.DataFrame, count: str = "n") -> pd.DataFrame:
 def told(result: Any) -> dict[str, Any]:
     """All that a result says, but for the column of the counts."""
     content = result.to_dict()
-    for part in (content["provenance"], content["provenance"].get("other", {"roles": {}})):
-        part["roles"].pop("count", None)
-        part["roles"].pop("total", None)
+    content["provenance"]["roles"].pop("count", None)
+    content["provenance"]["roles"].pop("total", None)
     for part in (content["provenance"], content["provenance"]["arguments"]):
         part.pop("state", None)  # of a watch: its file, and a hash that covers the roles
     content["notes"] = [note for note in content["notes"] if note["code"] not in ABOUT_THE_COUNTS]
