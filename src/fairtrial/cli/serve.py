@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -58,6 +59,8 @@ def serve(
     if 0 < memory < LEAST_MEMORY:
         required = f"must be 0, for no limit, or at least {LEAST_MEMORY}: the programs alone need that"
         raise InputError("serve", Fault("memory", required, got=memory))
+    if certificate is not None and key is not None:
+        _try_certificate(certificate, key)
     listening = _listen(host, port)
     chosen: dict[str, Any] = {} if token is None and not no_auth else {"token": token}
     chosen |= {"home": Path(home)} if home is not None else {}
@@ -67,6 +70,14 @@ def serve(
         most_memory=memory * MEGABYTE, most_seconds=60 * minutes, **chosen,
     )  # fmt: skip
     _run(settings, listening, key, open_browser=open_browser)
+
+
+def _try_certificate(certificate: str, key: str) -> None:
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError, ValueError):
+        required = "must be a certificate in PEM whose key is the one named with --key"
+        raise InputError("serve", Fault("certificate", required, got=certificate)) from None
 
 
 def _listen(host: str, port: int) -> socket.socket:
