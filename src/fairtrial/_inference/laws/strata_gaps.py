@@ -97,10 +97,13 @@ class StrataGaps(SearchedGaps):
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
         null = at_null(self.table, self.to_gap(point)[..., None], self.scale)
         distance = (self.weight * null.distance).sum(axis=-1)
+        variance = (self.weight**2 * null.variance).sum(axis=-1)
+        third = (self.weight**3 * null.third).sum(axis=-1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            root = distance / np.sqrt((self.weight**2 * null.variance).sum(axis=-1))
-        root = np.where(distance == 0, 0.0, root)
-        return root, root
+            score = np.where(distance == 0, 0.0, distance / np.sqrt(variance))
+            skewness = np.where(variance > 0, third / (6.0 * variance**1.5), 0.0)
+        skewed = unskewed(score, skewness)
+        return np.minimum(score, skewed), np.maximum(score, skewed)
 
     def _why_not(self, index: int) -> str | None:
         if not (self.weight[index] > 0).any():
