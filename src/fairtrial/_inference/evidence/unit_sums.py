@@ -249,6 +249,13 @@ class UnitTotals(NamedTuple):
             found = (self.total - self.mean * self.weight) / self.everyone * self.stretch()
         return np.where(self.weight > 0, found, 0.0)
 
+    def parts(self) -> tuple[Floats, Floats, Floats, Floats | float]:
+        """Of the units with rows: their weights, what is left of their values, their influence, how many they are."""
+        there = self.weight > 0
+        times = self.times if isinstance(self.times, float) else self.times[there]
+        rest = self.total - self.mean * self.weight
+        return self.weight[there], rest[there], self.influence()[there], times
+
 
 def degrees_of_freedom(first: UnitTotals, second: UnitTotals | None, shared: UnitTotals | None) -> float:
     """Bell and McCaffrey's, of the difference of two means (or of one mean); `shared` holds the rows in both."""

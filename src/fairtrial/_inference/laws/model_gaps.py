@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.laws.choose_gaps import make_gaps
-from fairtrial._inference.laws.gaps import DerivedGaps
-from fairtrial._inference.laws.strata_gaps import Heterogeneity
+from fairtrial._inference.laws.gaps import DerivedGaps, Heterogeneity
 from fairtrial._inference.numeric.roots import Bools, Floats
 
 FOLDS = 5
