@@ -122,8 +122,8 @@ def _line(name: str, design: str, run: Run, claim: Any = "size", **more: Any) ->
     )
 
 
-_T = "Student's t of the linearised error"
-_LOSES = "Student's t rejects .08 to .13 where there is no gap"
+_T = "Student's t"
+_LOSES = "it finds gaps that are none"
 CELLS: list[Cell] = [
     *(
         _line(f"weighted means, {shape}, {n1} and {n2}, weights lognormal({spread:g})",
