@@ -116,7 +116,7 @@ CELLS: list[Cell] = [
         for goal, words, gap, band in _ROWS
     ),
     *(
-        _line(f"weights that vary by {100 * spread:g}%, rate {100 * rate:g}%, {words}", f"rate {100 * rate:g}%, {words}",
+        _line(f"weights that vary by {100 * spread:g}%, rate {100 * rate:g}%, {words}", "weights apart from the event",
               rows(goal, rate, spread=spread, gap=gap, band=band), long=60)
         for spread in (0.4, 1.0) for rate in (0.1, 0.3)
         for goal, words, gap, band in _ROWS
