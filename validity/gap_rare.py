@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ GRID: dict[str, Places] = {
 }
 
 
-def _in_parts(repeats: int, one: Callable[[int], Floats]) -> Floats:
+def _in_parts(repeats: int, one: Callable[[int], Any]) -> Floats:
     sizes = [min(AT_ONCE, repeats - start) for start in range(0, repeats, AT_ONCE)]
     return np.concatenate([one(size) for size in sizes]).astype(np.float64)
 
@@ -150,6 +150,12 @@ def _line(name: str, design: str, claim: str, run: Run, **more: object) -> Cell:
     return Cell("certify", name, design, claim, run, **asked)  # type: ignore[arg-type]
 
 
+_APART: tuple[tuple[str, Scale, float], ...] = (
+    ("4 of 10 and 1,000, .5%", "difference", 0.02), ("4 of 10 and 1,000, 2%", "difference", 0.1),
+    ("4 of 10 and 1,000, .5%", "ratio", 3.0), ("6 of 20 and 400, 97%", "ratio", 0.9),
+    ("60 of 1 and 3, 5%", "difference", 0.2),
+)  # fmt: skip
+
 CELLS: list[Cell] = [
     *(
         _line(f"rates within strata, {scale}, {words}, at {level:g}", f"strata: {words}; no gap", "size",
@@ -160,10 +166,7 @@ CELLS: list[Cell] = [
         _line(f"rates within strata, {scale} interval, {words}", f"strata: {words}; {scale} {value:g}", "coverage",
               rejected(GRID[words], scale, gap=value if scale == "difference" else 0.0,
                        times=value if scale == "ratio" else 1.0))
-        for words, scale, value in (
-            ("4 of 10 and 1,000, .5%", "difference", 0.02), ("4 of 10 and 1,000, 2%", "difference", 0.1),
-            ("4 of 10 and 1,000, .5%", "ratio", 3.0), ("6 of 20 and 400, 97%", "ratio", 0.9),
-            ("60 of 1 and 3, 5%", "difference", 0.2))
+        for words, scale, value in _APART
     ),
     *(
         _line(f"heterogeneity over strata of few events, {words}, gap {gap:g}", f"strata: {words}; one gap", "size",
