@@ -134,7 +134,8 @@ def test_result_round_trips_and_draws(compas):
     [
         ({"direction": "up"}, "'direction' must be one of"),
         ({"correction": "bonferroni"}, "'correction' must be one of"),
-        ({"fdr": 0}, "'fdr' must be a number between"),
+        ({"confidence_level": 0}, "'confidence_level' must be a number between"),
+        ({"small": "shown"}, "'small' must be one of"),
         ({"depth": 0}, "'depth' must be a whole number"),
         ({"direction": "differs", "tolerance": [0, 1]}, "the one value tested"),
         ({"by": "rce"}, "rce"),

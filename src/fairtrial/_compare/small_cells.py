@@ -75,7 +75,8 @@ def describe(part: Disparities) -> Described:
     told: list[dict[str, Any]] = []
     for table in tables:
         if table.small.any():
-            own, whole = _describe_table(part, table)
+            most = table.sizes.size == max(one.sizes.size for one in tables)
+            own, whole = _describe_table(part, table, spread=most)
             cells |= own
             told.append(whole)
     notes = [Note("small-described", RATES.format(part.request.minimum))] if told else []
@@ -163,7 +164,7 @@ def beyond_what(part: Disparities) -> BeyondWhat | None:
     return BeyondWhat(side, low, high, part.scale == "ratio")
 
 
-def _describe_table(part: Disparities, table: CellTable) -> tuple[Cells, dict[str, Any]]:
+def _describe_table(part: Disparities, table: CellTable, *, spread: bool) -> tuple[Cells, dict[str, Any]]:
     error = 1.0 - part.request.level
     prior = BorrowedPrior(table.sizes, table.positives)
     borrowed = prior.estimates()
@@ -191,7 +192,7 @@ def _describe_table(part: Disparities, table: CellTable) -> tuple[Cells, dict[st
             row |= _gap_cells(part, table, gap, opposite_rate, place) | {"rule": "exact, small group"}
             row["state_reason"] = f"fewer than {part.request.minimum} members; described"
         found[group.label] = row
-    return found, _whole(part, table, [table.groups[place].label for place in furthest])
+    return found, _whole(part, table, [table.groups[place].label for place in furthest], spread=spread)
 
 
 def _furthest(part: Disparities, gaps: Floats) -> np.ndarray:
@@ -282,22 +283,24 @@ def _gap_cells(
 GAP = ("difference", "difference_low", "difference_high")
 
 
-def _whole(part: Disparities, table: CellTable, furthest: Sequence[str]) -> dict[str, Any]:
+def _whole(part: Disparities, table: CellTable, furthest: Sequence[str], *, spread: bool) -> dict[str, Any]:
     """How many are beyond at least, and how far the true rates spread: of all cells and of the small ones."""
     return {
         "metric": part.metric.name,
         "by": list(table.attributes),
         "furthest": list(furthest),
-        **_together(part, table, np.ones(table.sizes.size, dtype=bool)),
-        "small": _together(part, table, table.small),
+        **_together(part, table, np.ones(table.sizes.size, dtype=bool), with_spread=spread),
+        "small": _together(part, table, table.small, with_spread=spread),
     }
 
 
-def _together(part: Disparities, table: CellTable, among: Bools) -> dict[str, Any]:
+def _together(part: Disparities, table: CellTable, among: Bools, *, with_spread: bool) -> dict[str, Any]:
     level = part.request.level
     error, beyond = 1.0 - level, beyond_what(part)
     tolerated = _tolerated(beyond)
-    spread = find_spread(table.sizes[among], table.positives[among], error, tolerated)
+    spread = (
+        find_spread(table.sizes[among], table.positives[among], error, tolerated) if with_spread else None
+    )
     number = None
     if beyond is not None:
         everyone = float(part.atoms.successes.sum()), float(part.atoms.count.sum())

@@ -18,6 +18,7 @@ from fairtrial._report.described import (
     named_groups,
     result_metrics,
     rows_left_out,
+    small_groups_sentence,
 )
 from fairtrial._report.one_gap import compared_with
 from fairtrial._results.text import counted, in_a_sentence
@@ -240,6 +241,10 @@ def _left_out(lines: Lines, results: Results, content: Content) -> str:
         for level in levels
     }
     few = {line.who: sizes.get(line.who, line.n) for line in lines if line.few and line.who not in judged}
+    small = small_groups_sentence(results)
+    if small:  # one sentence for all of them in place of a count of combinations
+        texts.append(small)
+        few = {who: n for who, n in few.items() if ", " not in who}
     if few:
         texts.append(f"Too few people to judge on their own: {_few_words(few)}.")
     return " ".join(texts)

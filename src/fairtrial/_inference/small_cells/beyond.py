@@ -42,8 +42,8 @@ def beyond_p_values(
     """One p-value for each cell: that it is not beyond. `everyone` has their positives and number."""
     limits = rate_interval(everyone[0], everyone[1], 1.0 - EVERYONE_SHARE * error, "exact")
     least, most = beyond.edges(*map(float, limits))
-    above = np.where(positives > 0, special.bdtrc(positives - 1, sizes, most), 1.0)
-    below = special.bdtr(positives, sizes, least)
+    above = np.where(positives > 0, special.bdtrc(positives - 1, sizes.astype(np.int64), most), 1.0)
+    below = special.bdtr(positives, sizes.astype(np.int64), least)
     if beyond.side == "outside":
         return np.minimum(1.0, 2.0 * np.minimum(above, below))
     return np.asarray(above if beyond.side == "above" else below)

@@ -13,7 +13,7 @@ from scipy import special
 
 from fairtrial._inference.numeric.roots import Floats
 
-MOST_SHUFFLES, MOST_DRAWS, FEWEST = 4999, 9999, 199
+MOST_SHUFFLES, MOST_DRAWS, FEWEST = 4999, 4999, 199
 DRAWN_CELLS, SHUFFLED_CELLS = 600_000, 2_500_000  # draws times cells, so that many cells take no longer
 FEWEST_CELLS = 5  # of fewer no interval of the spread was measured
 PULL = 10.0  # people by which the drawn rates are drawn together
@@ -87,12 +87,10 @@ class SpreadCells:
             if n > LARGE:
                 counts[rows] = generator.binomial(int(n), rates[rows, None], (rows.size, self.draws))
                 continue
-            uniform, found = (
-                generator.random((rows.size, self.draws), np.float32),
-                np.zeros((rows.size, self.draws), np.uint8),
-            )
+            uniform = generator.random((rows.size, self.draws), np.float32)
+            found = np.zeros(uniform.shape, np.uint8)
             for x in range(int(n)):
-                found += uniform > special.bdtr(x, n, rates[rows])[:, None]
+                found += uniform > special.bdtr(x, int(n), rates[rows])[:, None]
             counts[rows] = found
         return self._squared(counts)
 
