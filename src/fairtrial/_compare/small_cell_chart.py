@@ -18,6 +18,7 @@ from fairtrial._results.result import Result
 from fairtrial._results.text import counted, format_value, in_a_sentence
 
 MOST = 40  # groups; the small and the furthest are drawn first, the table has the others
+WORDS = {True: "described, not judged", False: "judged by itself"}
 RAW, BORROWED = "as counted", "estimate (borrows)"
 SMALLEST_AREA, LARGEST_AREA = 40, 420
 
@@ -61,23 +62,21 @@ def _drawn(result: Result, table: Any) -> list[dict[str, Any]]:
         known = [scalar(row.get(name)) for name in ("difference", "borrowed_difference", "difference_low")]
         if row["metric"] != table["metric"] or names != table["by"] or None in known:
             continue
-        low, high = scalar(row["difference_low"]), scalar(row["difference_high"])
+        low, high, small = (
+            scalar(row["difference_low"]),
+            scalar(row["difference_high"]),
+            row["state"] == TOO_FEW.code,
+        )
+        gap, estimate, *limits = (format_value(value, "points") for value in (*known[:2], low, high))
+        told, interval = WORDS[small], " to ".join(limits)
         found.append(
             {
-                "label": ", ".join(str(value) for _, value in place),
-                "raw": known[0],
-                "borrowed": known[1],
-                "low": low,
-                "high": high,
-                "n": int(row["n"]),
-                "small": row["state"] == TOO_FEW.code,
-                "first": row["state"] == TOO_FEW.code or row.get("furthest_low") is not None,
-                "interval": f"{format_value(low, 'points')} to {format_value(high, 'points')}",
-                "gap": format_value(known[0], "points"),
-                "estimate": format_value(known[1], "points"),
-                "told": "described, not judged" if row["state"] == TOO_FEW.code else "judged by itself",
+                "label": ", ".join(str(value) for _, value in place), "n": int(row["n"]), "raw": known[0],
+                "borrowed": known[1], "low": low, "high": high, "interval": interval, "gap": gap, "estimate": estimate,
+                "told": told, "text": f"{gap} ({interval}), estimate {estimate}, n {int(row['n']):,}, {told}",
+                "first": small or row.get("furthest_low") is not None,
             }
-        )
+        )  # fmt: skip
     chosen = sorted(found, key=lambda one: (not one["first"], -abs(one["borrowed"])))[:MOST]
     return sorted(chosen, key=lambda one: -float(one["borrowed"]))
 
@@ -104,7 +103,7 @@ def _chart(result: Result, rows: Sequence[dict[str, Any]], told: str) -> Any:
     colours = alt.Color(
         "told:N", title=None,
         scale=alt.Scale(
-            domain=["described, not judged", "judged by itself"], range=[COLOURS["second"], COLOURS["neutral"]]
+            domain=[WORDS[True], WORDS[False]], range=[COLOURS["second"], COLOURS["neutral"]]
         ),
     )  # fmt: skip
     x = alt.X("raw:Q", title=titled(label, points), axis=x_axis, scale=scale)
