@@ -121,7 +121,8 @@ def test_result_round_trips_and_draws(compas):
     result = flag(compas, "fpr", depth=2, tolerance=0.05, direction="above")
     assert read_result(result.to_dict()).to_dict() == result.to_dict()
     json.dumps(result.to_dict(), allow_nan=False)
-    assert [picture.name for picture in result.pictures()] == ["disparities", "intersections"]
+    names = ["disparities", "intersections", "small-groups"]
+    assert [picture.name for picture in result.pictures()] == names
     for picture in result.pictures():
         picture.chart.to_dict()
     assert result.verdict.text.startswith("2 of 14 groups flagged")

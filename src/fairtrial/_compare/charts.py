@@ -179,13 +179,8 @@ DARK_INK, LIGHT_INK = "rgb(2, 3, 5)", "rgb(255, 255, 255)"
 
 
 def flag_pictures(result: Result) -> list[Picture]:
-    """Forest first; then one grid per set of attributes, small groups greyed, and the small groups by themselves."""
-    small = []
-    if result.details.get("small", {}).get("tables"):
-        from fairtrial._compare.small_cell_chart import small_cell_pictures
-
-        small = small_cell_pictures(result)
-    return [_forest(result), *_grids(result), *small]
+    """Forest first; then one grid per set of attributes, small groups greyed."""
+    return [_forest(result), *_grids(result)]
 
 
 def _forest(result: Result) -> Picture:

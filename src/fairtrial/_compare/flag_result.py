@@ -93,10 +93,14 @@ class FlagResult(Result):
     )
 
     def pictures(self) -> list[Picture]:
-        """The forest of tested groups, then the grid of intersections."""
+        """The forest of tested groups, the grid of intersections, then the small groups beside the others."""
         from fairtrial._compare.charts import flag_pictures
 
-        return flag_pictures(self)
+        if not self.details.get("small", {}).get("tables"):
+            return flag_pictures(self)
+        from fairtrial._compare.small_cell_chart import small_cell_pictures
+
+        return [*flag_pictures(self), *small_cell_pictures(self)]
 
     def reading(self) -> list[str]:
         """What a flag means, and what is said of groups that were not tested."""

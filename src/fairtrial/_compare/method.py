@@ -264,7 +264,7 @@ Small = Annotated[
 ]
 FlagLevel = Annotated[
     float,
-    Option("Of the intervals; the share of wrong flags accepted is what is left of 1.", above=0, below=1),
+    Option("Of the intervals; 1 minus it is the share of wrong flags that is accepted.", above=0, below=1),
 ]
 
 
@@ -303,6 +303,8 @@ def flag(
     ----------
     audit : Audit
         The data and their roles.
+    fdr : float, default 0.05
+        The share of wrong flags that is accepted.
     metric : str or Metric or dict
         The metric by name, such as fpr, one of your own, or a criterion, such as separation.
     by : str or dict or list or None, default None
@@ -326,14 +328,15 @@ def flag(
         Which gaps are flagged: above the tolerance, below minus the tolerance, on the side that harms,
         outside both, or any that differs from it; default: harmed where the audit says what is
         favourable, else outside.
-    fdr : float, default 0.05
-        The share of wrong flags that is accepted.
     correction : {'bh', 'by', 'holm'}, default 'bh'
         Over all groups at once: bh, by (proven for any dependence) or holm (no wrong flag at all).
     minimum : int, default 30
         Groups with fewer members are listed as not tested.
+    small : {'describe', 'list'}, default 'describe'
+        Groups of fewer than `minimum` members: described (an estimate that borrows from the others, exact
+        intervals, and what holds of all together), or only listed.
     confidence_level : float, default 0.95
-        Of the intervals.
+        Of the intervals; 1 minus it is the share of wrong flags that is accepted.
 
     Returns
     -------

@@ -190,7 +190,7 @@ def _describe_table(part: Disparities, table: CellTable, *, spread: bool) -> tup
         if table.small[place]:
             row |= {"rate_low": float(limits[0][place]), "rate_high": float(limits[1][place])}
             row |= _gap_cells(part, table, gap, opposite_rate, place) | {"rule": "exact, small group"}
-            row["state_reason"] = f"fewer than {part.request.minimum} members; described"
+            row |= _reasons(part)
         found[group.label] = row
     return found, _whole(part, table, [table.groups[place].label for place in furthest], spread=spread)
 
@@ -280,6 +280,12 @@ def _gap_cells(
     return found
 
 
+def _reasons(part: Disparities) -> dict[str, Any]:
+    """Why the group has no test, and that it is told of all the same."""
+    why = f"fewer than {part.request.minimum} members; described"
+    return {"p_value": undefined(why), "p_adjusted": undefined(why), "state_reason": why}
+
+
 GAP = ("difference", "difference_low", "difference_high")
 
 
@@ -344,7 +350,7 @@ def _described_means(part: Disparities) -> Cells:
             "difference_low": _limit(gaps, low, place),
             "difference_high": _limit(gaps, high, place),
             "rule": str(gaps.rule[place]),
-            "state_reason": f"fewer than {part.request.minimum} members; described",
+            **_reasons(part),
         }
         if group.label in borrowed:
             value = borrowed[group.label]

@@ -23,7 +23,7 @@ LARGE = 50  # people of a cell, above which counts are drawn one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class RateSpread:
     """Standard deviation of the true rates, people-weighted; None where there is none."""
 
     cells: int
@@ -107,25 +107,25 @@ class SpreadCells:
         """Test that the spread is at most this."""
         return float((1 + (self.drawn(spread) >= self.squared - 1e-12).sum()) / (1 + self.draws))
 
+    def tails(self, spread: float) -> tuple[float, float]:
+        """How often so large an estimate is drawn, and so small a one, where the true spread is this."""
+        drawn = self.drawn(spread)
+        above, below = drawn >= self.squared - 1e-12, drawn <= self.squared + 1e-12
+        return float(above.mean()), float(below.mean())
+
     def limits(self, error: float) -> tuple[float, float] | None:
         """The spreads that both tails allow; None where none is allowed, which is never 'none to none'."""
         tail = error / 2.0
-        low = 0.0 if self._above(0.0) > tail else self._edge(lambda spread: self._above(spread) > tail)
-        if self._below(low) <= tail:
+        low = 0.0 if self.tails(0.0)[0] > tail else self._edge(lambda spread: self.tails(spread)[0] > tail)
+        if self.tails(low)[1] <= tail:
             return None
         widest = self._of(self._pulled(FARTHEST))
         high = (
             widest
-            if self._below(widest) > tail
-            else self._edge(lambda spread: self._below(spread) <= tail, low, widest)
+            if self.tails(widest)[1] > tail
+            else self._edge(lambda spread: self.tails(spread)[1] <= tail, low, widest)
         )
         return low, high
-
-    def _above(self, spread: float) -> float:
-        return float((self.drawn(spread) >= self.squared - 1e-12).mean())
-
-    def _below(self, spread: float) -> float:
-        return float((self.drawn(spread) <= self.squared + 1e-12).mean())
 
     def _edge(self, beyond: Callable[[float], bool], low: float = 0.0, high: float | None = None) -> float:
         """The least spread of which it is true."""
@@ -138,7 +138,7 @@ class SpreadCells:
 
 def find_spread(
     sizes: Floats, positives: Floats, error: float = 0.05, tolerated: float | None = None
-) -> Spread | None:
+) -> RateSpread | None:
     """The spread of the cells of two people or more; None of fewer such cells than were measured."""
     if (sizes >= 2).sum() < FEWEST_CELLS:
         return None
@@ -146,4 +146,4 @@ def find_spread(
     limits = cells.limits(error)
     low, high = (None, None) if limits is None else limits
     p_tolerated = cells.p_at_most(tolerated) if tolerated else None
-    return Spread(cells.n.size, int(cells.total), cells.squared, low, high, cells.p_none(), p_tolerated)
+    return RateSpread(cells.n.size, int(cells.total), cells.squared, low, high, cells.p_none(), p_tolerated)
