@@ -76,10 +76,11 @@ def test_default_direction_is_the_side_that_harms(compas):
         flag(compas, "fpr", direction="harmed")
 
 
-def test_small_groups_are_listed_not_tested(compas):
-    result = flag(compas, "fpr", depth=2)
+@pytest.mark.parametrize(("small", "told"), [("list", ""), ("describe", "; described")])
+def test_small_groups_are_listed_not_tested(compas, small, told):
+    result = flag(compas, "fpr", depth=2, small=small)
     row = line(result, "race: Native American")
-    assert (row["state"], row["state_reason"]) == ("too few", "fewer than 30 members")
+    assert (row["state"], row["state_reason"]) == ("too few", f"fewer than 30 members{told}")
     assert scalar(row["p_value"]) is None
     assert not row["flagged"]
 
