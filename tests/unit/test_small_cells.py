@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,10 +22,14 @@ from inside.inference import (
     opposite_limits,
     own_error,
     rank_limits,
+    rate_interval,
     shrunken_means,
 )
 from inside.results import scalar
 from oracles import small_cells as slow
+from validity.small_cells import DESIGNS, draw
+from validity.small_cells import SIZES as BOARD
+from validity.small_cells import SMALL as FEW
 
 SIZES = np.array([1, 2, 3, 5, 8, 13, 40, 120.0])
 POSITIVES = np.array([1, 0, 2, 1, 4, 2, 10, 60.0])
@@ -378,10 +384,13 @@ def test_sentences(compas):
         for text in told
     )
     whole = whole_sentence(result.details)
-    assert whole.startswith(
-        "The 11 groups of fewer than 30 people (111 in all) have true rates that spread by about 11.3"
+    assert whole.startswith("The 11 groups of fewer than 30 people spread by about 11.3 points (")
+    table = result.details["small"]["tables"][-1]
+    more = {**table, "small": {**table["small"], "beyond": 2}}
+    details = {**result.details, "small": {**result.details["small"], "tables": [more]}}
+    assert whole_sentence(details) == (
+        "Of the 11 groups of fewer than 30 people, at least 2 are more than 5.0 points above everyone."
     )
-    assert whole.endswith("none is shown to be more than 5.0 points above everyone.")
 
 
 @pytest.mark.parametrize(
@@ -405,3 +414,22 @@ def test_sentences(compas):
 )
 def test_what_is_beyond_in_words(side, tolerance, ratio, words):
     assert beyond_words(side, tolerance, ratio) == words
+
+
+def test_what_the_page_says_of_borrowing_is_measured():
+    """Error beside the raw rate's, and length beside Clopper and Pearson's, medians of the board's designs."""
+    errors, lengths = [], []
+    for rates in DESIGNS.values():
+        generator, raw, own, short, long = np.random.default_rng(0), 0.0, 0.0, 0.0, 0.0
+        for _ in range(20):
+            s = draw(rates, generator)
+            prior = BorrowedPrior(BOARD, s)
+            raw, own = raw + ((s / BOARD - rates) ** 2).sum(), own + ((prior.estimates() - rates) ** 2).sum()
+            low, high = prior.limits(0.05, FEW)
+            exact = rate_interval(s[FEW], BOARD[FEW], 0.95, "exact")
+            short, long = short + (high - low)[FEW].mean(), long + (exact[1] - exact[0]).mean()
+        errors.append((own / raw) ** 0.5)
+        lengths.append(short / long)
+    page = (Path(__file__).parents[2] / "docs" / "small-groups.md").read_text(encoding="utf-8")
+    assert f"{np.median(errors):.2f}".removeprefix("0") + " of the raw rate's" in page
+    assert f"{100 * (1 - np.median(lengths)):.0f}% of their length" in page

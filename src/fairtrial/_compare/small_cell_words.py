@@ -90,31 +90,21 @@ def whole_sentence(details: Mapping[str, Any]) -> str:
     if table is None:
         return ""
     small, asked = table["small"], _asked(details, table["metric"])
-    most, people = details["small"]["minimum"], f"{small['n']:,} in all"
-    who = f"{counted(small['cells'], 'group')} of fewer than {most} people ({people})"
-    spread, number = _spread_words(small["spread"]), _number_words(small["beyond"], asked)
+    who = f"{counted(small['cells'], 'group')} of fewer than {details['small']['minimum']} people"
+    number, spread = small["beyond"], _spread_words(small["spread"], approximate="")
+    if number and asked is not None:
+        beyond = beyond_words(asked["side"], asked["tolerance"], asked["ratio"])
+        return f"Of the {who}, at least {number:,} {'is' if number == 1 else 'are'} {beyond}."
     if spread:
-        more = f", and {number}" if number else ""
-        return f"The {who} have true rates that spread by about {spread}{more}."
-    return f"Of the {who}, {number}." if number else f"The {who} are described, not judged."
+        return f"The {who} spread by about {spread}."
+    return f"The {who} {'is' if small['cells'] == 1 else 'are'} described, not judged."
 
 
-def _number_words(number: int | None, asked: Mapping[str, Any] | None) -> str:
-    if number is None or asked is None or asked["side"] is None:
-        return ""
-    beyond = beyond_words(asked["side"], asked["tolerance"], asked["ratio"])
-    return (
-        f"at least {number:,} {'is' if number == 1 else 'are'} {beyond}"
-        if number
-        else f"none is shown to be {beyond}"
-    )
-
-
-def _spread_words(spread: Mapping[str, Any] | None) -> str:
+def _spread_words(spread: Mapping[str, Any] | None, approximate: str = ", approximate") -> str:
     if spread is None or spread["low"] is None:
         return ""
     value, low, high = (number_words(float(spread[name]), "points") for name in ("value", "low", "high"))
-    return f"{value} points ({low} to {high}, approximate)"
+    return f"{value} points ({low} to {high}{approximate})"
 
 
 def _asked(details: Mapping[str, Any], metric: str) -> Mapping[str, Any] | None:
