@@ -330,7 +330,7 @@ FLAG: list[Cell] = [
     _line("number beyond, chosen after looking", f"{_SHAPE}, four cells at 60%, the others at 20%: every first few",
           "false claims", number_errors(DESIGNS["four cells at 60%, the others at 20%"], "above", selected=True),
           long=1000),
-    _line("number beyond, groups that share people", "24 cells and the unions of 2 and 3 of them, all but the largest at the edge",
+    _line("number beyond, groups that share people", "24 cells and unions of 2 and 3, all but the largest at the edge",
           "false claims", overlapping_errors(AT_THE_EDGE), long=2000),
     _line("number of p-values under 5%", f"{_SHAPE}, alike at 30%, 5 points tolerated", "false claims",
           counted_p_values(_apart(0.3, {})), long=2000, variant="paper",
