@@ -85,7 +85,7 @@ def told_table(details: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def whole_sentence(details: Mapping[str, Any]) -> str:
-    """One sentence for the small groups as a whole; empty where there are none."""
+    """One sentence for the small groups as a whole; empty where nothing is shown of them."""
     table = told_table(details)
     if table is None:
         return ""
@@ -95,9 +95,7 @@ def whole_sentence(details: Mapping[str, Any]) -> str:
     if number and asked is not None:
         beyond = beyond_words(asked["side"], asked["tolerance"], asked["ratio"])
         return f"Of the {who}, at least {number:,} {'is' if number == 1 else 'are'} {beyond}."
-    if spread:
-        return f"The {who} spread by about {spread}."
-    return f"The {who} {'is' if small['cells'] == 1 else 'are'} described, not judged."
+    return f"The {who} spread by about {spread}." if spread else ""
 
 
 def _spread_words(spread: Mapping[str, Any] | None, approximate: str = ", approximate") -> str:

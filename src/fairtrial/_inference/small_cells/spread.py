@@ -14,7 +14,7 @@ from scipy import special
 from fairtrial._inference.numeric.roots import Floats
 
 MOST_SHUFFLES, MOST_DRAWS, FEWEST = 4999, 4999, 199
-DRAWN_CELLS, SHUFFLED_CELLS = 600_000, 2_500_000  # draws times cells, so that many cells take no longer
+DRAWN_CELLS, SHUFFLED_CELLS = 400_000, 1_250_000  # draws times cells, so that many cells take no longer
 FEWEST_CELLS = 5  # of fewer no interval of the spread was measured
 PULL = 10.0  # people by which the drawn rates are drawn together
 HALVINGS, HALVINGS_OF_RATES = 9, 40
