@@ -118,16 +118,18 @@ def _true_gaps(rates: Floats) -> Floats:
     return np.asarray(rates - ((SIZES * rates).sum() - SIZES * rates) / people)
 
 
-def gap_errors(rates: Floats, place: int | None = None) -> Run:
+def gap_errors(rates: Floats, place: int | None = None, *, ratio: bool = False) -> Run:
     """The share of small cells whose gap to the rest is missed, or whether one cell's is."""
-    truth = _true_gaps(rates)
+    gaps = _true_gaps(rates)
+    truth = rates / (rates - gaps) if ratio else gaps
     asked = SMALL if place is None else np.arange(SIZES.size) == place
 
     def one(random: Random) -> float:
         s = draw(rates, random)
         low, high = BorrowedPrior(SIZES, s).limits(own_error(0.05), asked)
         rest_low, rest_high = opposite_limits(SIZES.sum() - SIZES, s.sum() - s, 0.05)
-        missed = (truth < low - rest_high) | (truth > high - rest_low)
+        least, most = (low / rest_high, high / rest_low) if ratio else (low - rest_high, high - rest_low)
+        missed = (truth < least) | (truth > most)
         return float(missed[asked].mean())
 
     return _repeated(one)
@@ -284,6 +286,11 @@ def pearson_errors(rate: float) -> Run:
     return _repeated(one)
 
 
+def _printed(name: str) -> tuple[str, ...]:
+    """The limits in flag's table and in that of the small groups."""
+    return tuple(f"flag.{table}{name}_{end}" for table in ("", "small_groups.") for end in ("low", "high"))
+
+
 def _repeated(one: Callable[[Random], float]) -> Run:
     return lambda repeats, random: np.array([one(random) for _ in range(repeats)])
 
@@ -300,7 +307,7 @@ _ENUMERATED = "cells of 1 to 29 people, every count and 99 rates, beside 23 othe
 FLAG: list[Cell] = [
     *(
         _line(f"each rate: {name}", f"{_ENUMERATED}; {name}", "coverage", exact_errors(borrowing, rates),
-              exact=True, worst=0.05 + 1e-9, covers=("flag.rate_low", "flag.rate_high"))
+              exact=True, worst=0.05 + 1e-9, covers=_printed("rate"))
         for name, rates in DESIGNS.items()
     ),
     _line("each rate by empirical Bayes", f"{_ENUMERATED}; {FAR}", "coverage",
@@ -308,10 +315,13 @@ FLAG: list[Cell] = [
           counterpart=f"small groups, each rate: {FAR}"),
     _line("gaps to the rest", f"{_SHAPE}, normal about 30%", "coverage", gap_errors(DESIGNS["normal about 30%"]),
           ),
-    _line("gap of the outlier", f"{_SHAPE}, {FAR}", "coverage", gap_errors(DESIGNS[FAR], 12), long=1000),
+    _line("gap of the outlier", f"{_SHAPE}, {FAR}", "coverage", gap_errors(DESIGNS[FAR], 12), long=1000,
+          covers=_printed("difference")[2:]),
+    _line("ratio of the outlier", f"{_SHAPE}, {FAR}", "coverage", gap_errors(DESIGNS[FAR], 12, ratio=True), long=1000,
+          covers=_printed("ratio")[2:]),
     *(
         _line(f"list of the furthest: {name}", f"{_SHAPE}, {name}", "coverage",
-              list_errors(DESIGNS[name], own_level=True), covers=("flag.furthest_low", "flag.furthest_high"))
+              list_errors(DESIGNS[name], own_level=True), covers=_printed("furthest"))
         for name in ("alike at 30%", "normal about 30%", "rare and skewed")
     ),
     _line("list without a level of its own", f"{_SHAPE}, rare and skewed", "coverage",

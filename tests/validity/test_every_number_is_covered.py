@@ -91,7 +91,10 @@ def results() -> dict[str, list[Any]]:
                     people, "fpr", by=groups, target={"race": "c"}, vector=[0.0, 0.0]
                 ),
             ],
-            "flag": [fairtrial.flag(people, "fpr", direction="differs")],
+            "flag": [
+                fairtrial.flag(people, "fpr", direction="differs"),
+                fairtrial.flag(people, "fpr", depth=3, tolerance=0.05, minimum=100),
+            ],
             "scan": [
                 fairtrial.scan(people, "fpr", protected={"sex": "f"}, permutations=99, jobs=1),
                 fairtrial.scan(people, "fpr", protected="sex", permutations=199, jobs=1),

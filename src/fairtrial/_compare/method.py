@@ -302,8 +302,6 @@ def flag(
     ----------
     audit : Audit
         The data and their roles.
-    fdr : float, default 0.05
-        The share of wrong flags that is accepted.
     metric : str or Metric or dict
         The metric by name, such as fpr, one of your own, or a criterion, such as separation.
     by : str or dict or list or None, default None

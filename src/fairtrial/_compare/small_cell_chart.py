@@ -10,12 +10,13 @@ import altair as alt
 from fairtrial._compare.charts import gap_band
 from fairtrial._compare.small_cell_words import beyond_words, told_table
 from fairtrial._compare.words import TOO_FEW
+from fairtrial._labels import in_a_sentence
 from fairtrial._results.charts import Picture
 from fairtrial._results.charts.forest import HIGH, LONG, LOW, WIDTH, behind, side_of
 from fairtrial._results.charts.theme import COLOURS, Unit, axis, ends, finish, inline, layered, padded, titled
 from fairtrial._results.column import scalar
 from fairtrial._results.result import Result
-from fairtrial._results.text import counted, format_value, in_a_sentence
+from fairtrial._results.text import counted, format_value
 
 MOST = 40  # groups; the small and the furthest are drawn first, the table has the others
 WORDS = {True: "described, not judged", False: "judged by itself"}

@@ -11,9 +11,10 @@ from fairtrial._compare.words import TOO_FEW, disparity_words, number_words
 from fairtrial._errors import Fault, InputError, NotApplicable, Set, Words
 from fairtrial._inference.numeric.roots import Bools
 from fairtrial._inference.small_cells.beyond import BeyondWhat, at_least, beyond_p_values
+from fairtrial._labels import in_a_sentence
 from fairtrial._results.column import Column, is_masked, scalar, with_limits
 from fairtrial._results.result import FurtherTable, Result
-from fairtrial._results.text import counted, in_a_sentence
+from fairtrial._results.text import counted
 
 TABLE = (
     Column("metric", "metric", "text", shown=False),
