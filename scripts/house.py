@@ -134,6 +134,13 @@ def sizes(source: Path) -> dict[str, Any]:
         if is_long(one, code[name])
     ]
     known = importers(trees)
+    # what the stub of the public names holds is reached by users, whoever imports it besides
+    packages |= {
+        f"{module_name(stub.with_suffix('.py'), source)}.{node.module}"
+        for stub in source.rglob("*.pyi")
+        for node in ast.walk(ast.parse(stub.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+    }
     length = {name: len(text.splitlines()) for name, text in texts.items()}
     return {
         "files": len(paths),

@@ -168,4 +168,11 @@ def test_what_lines_name_exists():
         for result in given
         for number in _numbers(result.details, method)
     }
-    assert named() - columns - keys - changed() == set()
+    further = {
+        f"{method}.{table.name}.{column.name}"
+        for method, given in results().items()
+        for result in given
+        for table in result.further_tables()
+        for column in table.columns
+    }
+    assert named() - columns - keys - further - changed() == set()
