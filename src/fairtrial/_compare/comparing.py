@@ -30,7 +30,7 @@ from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._method.known_outcomes import refuse_selective
+from fairtrial._method.selective_labels import refuse_selective
 from fairtrial._metrics.groups import Target
 from fairtrial._metrics.values import Metric
 from fairtrial._work import announce

@@ -18,7 +18,7 @@ from fairtrial._inference.laws.gaps import Gaps, JointTest, no_gap
 from fairtrial._inference.multiplicity import bonferroni_level, simultaneous_level
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Scale
-from fairtrial._method.known_outcomes import left_out_details
+from fairtrial._method.selective_labels import left_out_details
 from fairtrial._metrics.groups import Effect, Group, Target, effect_of
 from fairtrial._metrics.values import Direction, Metric, Role
 

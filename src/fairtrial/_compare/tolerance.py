@@ -16,7 +16,7 @@ from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial._inference.ways import CHANGED_RULE, ROWS_RULE, SKEWNESS_RULE, SUMS_RULE
-from fairtrial._method.known_outcomes import left_out_notes
+from fairtrial._method.selective_labels import left_out_notes
 from fairtrial._metrics.groups import find_side
 from fairtrial._metrics.values import Metric
 from fairtrial._options import Share
