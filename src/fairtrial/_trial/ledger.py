@@ -19,7 +19,7 @@ from fairtrial._results.result import Result
 from fairtrial._trial.naming import Naming, Place
 
 POWER = 0.8
-LEAST = 1e-300  # p-values below it are told apart by nothing but rounding
+LEAST = 1e-280  # no law tells p-values below it apart: they end at 1e-300, before the correction
 MERGED = ("measure", "flag", "certify")  # questions of one gap: their numbers are the same
 OTHER_SIDE = {"harmed": "favoured", "favoured": "harmed"}
 KINDS = {"points": "percent", "number": "number"}
