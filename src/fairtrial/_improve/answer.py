@@ -17,11 +17,13 @@ from fairtrial._improve.combining import (
     ASSUMES,
     Corner,
     combine_p_values,
+    combined,
     splits_against_manipulation,
     staircase,
 )
 from fairtrial._improve.contest import Contest
 from fairtrial._improve.details import card_of, estimates_of, is_rate, log_of, seconds_of
+from fairtrial._improve.forward import why_not
 from fairtrial._improve.preparation import Prepared, prepare
 from fairtrial._improve.request import ImproveRequest
 from fairtrial._improve.result import ImproveResult
@@ -32,6 +34,7 @@ from fairtrial._improve.splits import (
     gaps,
     refit_rule,
     run_challenge,
+    run_forward,
     run_splits,
 )
 from fairtrial._improve.terms import Beforehand
@@ -75,7 +78,8 @@ def answer(audit: Audit, asked: ImproveRequest, returns: type[Answer]) -> Answer
     request = _decided(asked, ready)
     found = None
     if ready.stated is None:
-        tested, found = run_splits(contest, candidates, request)
+        run = run_forward if request.aggregate == "forward" else run_splits
+        tested, found = run(contest, candidates, request)
     else:
         tested = run_challenge(contest, candidates, request, ready.stated)
     best = int(tested.arrays["chosen"][int(np.argmin(tested.p_values))])
@@ -105,7 +109,19 @@ def _decided(request: ImproveRequest, ready: Prepared) -> ImproveRequest:
     if ready.stated is not None:
         count = sum(len(candidate.variants(ready.contest)) for candidate in ready.candidates)
         return replace(request, splits=count, aggregate="all rows")
+    if request.aggregate == "forward":
+        return _forward_or_half(request, ready)
     if request.aggregate == "single" or request.tests == 1:
+        return replace(request, splits=1, aggregate="single")
+    return request
+
+
+def _forward_or_half(request: ImproveRequest, ready: Prepared) -> ImproveRequest:
+    """Forward, unless a fifth of the rows cannot teach, or the claim cannot be that of a mixture of rules."""
+    unlabelled = ready.contest.unlabelled
+    if unlabelled is not None and any(map(unlabelled.matters, ready.contest.claim.worths)):
+        return replace(request, aggregate="median")  # each split completes what is unknown for itself
+    if why_not(ready.contest, ready.candidates):
         return replace(request, splits=1, aggregate="single")
     return request
 
@@ -259,7 +275,7 @@ def _few_losses(tested: TestedSplits) -> int | None:
     p, plain = tested.arrays["p"], tested.arrays["delta"]
     naive = p.copy()
     naive[:, accuracy] = np.where(np.isnan(plain[:, accuracy]), 1.0, plain[:, accuracy])
-    would = combine_p_values([float(v) for v in naive.max(axis=1)], tested.request.aggregate)
+    would = combined(naive, tested.request.aggregate)
     if tested.rejected or would >= tested.request.alpha:
         return None
     splits, weakest = np.arange(len(p)), p[:, accuracy].argmax(axis=1)
@@ -276,9 +292,7 @@ def _margins(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
     return [
         {
             "margin": margin * unit,
-            "p_value": combine_p_values(
-                [float(v) for v in tested.arrays["margins"][:, i]], tested.request.aggregate
-            ),
+            "p_value": combined(tested.arrays["margins"][:, i], tested.request.aggregate),
         }
         for i, margin in enumerate(MARGINS)
     ]
@@ -374,8 +388,7 @@ def _surface(tested: TestedSplits) -> list[dict[str, Any]]:
 
 def _delta_method(tested: TestedSplits) -> float | None:
     """The same combination of delta-method p-values; undefined components count as 1."""
-    values = np.where(np.isnan(tested.arrays["delta"]), 1.0, tested.arrays["delta"]).max(axis=1)
-    return combine_p_values([float(v) for v in values], tested.request.aggregate)
+    return tested.together("delta")
 
 
 def _finite(value: float) -> float | None:

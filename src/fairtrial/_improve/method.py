@@ -117,6 +117,6 @@ def improve(
     asked = ImproveRequest(
         metric=metric, keep=keep, by=by, candidates=candidates, margin=margin, scale=scale, direction=direction,
         target=target, constraints=constraints, splits=splits, bootstrap=bootstrap, reject_inference=reject_inference,
-        alpha=1 - confidence_level, seed=seed, jobs=jobs, progress=progress,
+        aggregate="forward" if splits is None else "median", alpha=1 - confidence_level, seed=seed, jobs=jobs, progress=progress,
     )  # fmt: skip
     return answer(audit, asked, ImproveResult)
