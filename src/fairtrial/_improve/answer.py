@@ -11,8 +11,9 @@ import numpy as np
 
 from fairtrial._audit.audit import Audit
 from fairtrial._errors import Note
+from fairtrial._improve.arguments import Fixed
 from fairtrial._improve.candidates import identity
-from fairtrial._improve.claim_tests import MARGINS
+from fairtrial._improve.claim_tests import MARGINS, status_quo_pairs
 from fairtrial._improve.combining import (
     ASSUMES,
     Corner,
@@ -23,7 +24,7 @@ from fairtrial._improve.combining import (
 )
 from fairtrial._improve.contest import Contest
 from fairtrial._improve.details import card_of, estimates_of, is_rate, log_of, seconds_of
-from fairtrial._improve.forward import why_not
+from fairtrial._improve.forward import forward_or_half, half_alone
 from fairtrial._improve.preparation import Prepared, prepare
 from fairtrial._improve.request import ImproveRequest
 from fairtrial._improve.result import ImproveResult
@@ -92,12 +93,33 @@ def answer(audit: Audit, asked: ImproveRequest, returns: type[Answer]) -> Answer
         verdict=verdict_of(details),
         estimates=estimates_of(tested, contest),
         details=details,
-        notes=(*ready.audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
+        notes=(
+            *ready.audit.notes(),
+            *ready.notes,
+            *half_alone(asked, ready.contest, ready.candidates, ready.stated),
+            *_notes(tested, contest, ready.stated),
+        ),
         provenance=audit.provenance(ready.rows, arguments=_resolved(details, ready), seed=request.seed),
-        objects={"rule": rule, "seconds": seconds_of(found)},
+        objects={"rule": rule, "seconds": seconds_of(found), **_confirming(asked, ready, rule)},
     )
     rule.card = card_of(result, ready.terms, contest)
     return result
+
+
+def _confirming(asked: ImproveRequest, ready: Prepared, rule: Any) -> dict[str, Any]:
+    """The same claim of the rule alone, to be tested on other people; nothing for rules that were fixed beforehand."""
+    contest = ready.contest
+    if ready.stated is not None:
+        return {}
+    everyone = np.arange(contest.rows)
+    pairs = status_quo_pairs(contest, contest.status_quo_of(everyone), everyone)
+    groups = ready.terms.groups
+    named = [
+        [groups[a].to_dict()] if len(groups) == 2 else [groups[a].to_dict(), groups[b].to_dict()]
+        for a, b in pairs
+    ]
+    sign = [group for pair in named for group in pair]
+    return {"confirming": replace(asked, candidates=Fixed(rule, sign=sign), splits=None, key="")}
 
 
 def _decided(request: ImproveRequest, ready: Prepared) -> ImproveRequest:
@@ -110,18 +132,8 @@ def _decided(request: ImproveRequest, ready: Prepared) -> ImproveRequest:
         count = sum(len(candidate.variants(ready.contest)) for candidate in ready.candidates)
         return replace(request, splits=count, aggregate="all rows")
     if request.aggregate == "forward":
-        return _forward_or_half(request, ready)
+        return forward_or_half(request, ready.contest, ready.candidates)
     if request.aggregate == "single" or request.tests == 1:
-        return replace(request, splits=1, aggregate="single")
-    return request
-
-
-def _forward_or_half(request: ImproveRequest, ready: Prepared) -> ImproveRequest:
-    """Forward, unless a fifth of the rows cannot teach, or the claim cannot be that of a mixture of rules."""
-    unlabelled = ready.contest.unlabelled
-    if unlabelled is not None and any(map(unlabelled.matters, ready.contest.claim.worths)):
-        return replace(request, aggregate="median")  # each split completes what is unknown for itself
-    if why_not(ready.contest, ready.candidates):
         return replace(request, splits=1, aggregate="single")
     return request
 
@@ -174,7 +186,8 @@ def _other_way_round(tested: TestedSplits, contest: Contest, stated: Beforehand 
 
 def _few_people(tested: TestedSplits) -> list[Note]:
     few = int(np.count_nonzero(tested.arrays["enough"] == 0))
-    what = counted(few, "test" if tested.request.aggregate == "all rows" else "split")
+    splits = tested.request.aggregate in ("median", "running-median", "single")
+    what = counted(few, "split" if splits else "test")
     cannot = "it cannot" if few == 1 else "they cannot"
     text = f"In {what} a level rests on fewer than {FEWEST} people: {cannot} reject."
     return [Note("few-people", text)] if few else []
@@ -193,9 +206,11 @@ def _splits_note(request: ImproveRequest) -> Note:
 def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any]) -> dict[str, Any]:
     """The claim, every split, levels, gaps and surface, and the refitted rule."""
     request, levels = tested.request, _levels(tested, contest)
+    forward = {"learned_forward": {"p_first": float(np.max(tested.arrays["p"][0])), "rules": tested.rules}}
     return {
+        **(forward if tested.rules else {}),
         "p_value": tested.p_value,
-        "p_value_delta_method": _delta_method(tested),
+        "p_value_delta_method": tested.together("delta"),
         "alpha": round(request.alpha, 12),
         "aggregate": request.aggregate,
         "aggregate_assumes": ASSUMES[request.aggregate],
@@ -343,7 +358,7 @@ def _whose(contest: Contest, m: int, worth: Worth) -> list[tuple[int, str]]:
 
 
 def _expected(levels: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the refitted rule can be expected to reach: mean levels on test halves, where nothing was fitted."""
+    """What the refitted rule can be expected to reach: mean levels on tested rows, where nothing was fitted."""
     means = {(row["use"], row["metric"], row["group"], row["rule"]): row["mean"] for row in levels}
     return [
         {
@@ -384,11 +399,6 @@ def _surface(tested: TestedSplits) -> list[dict[str, Any]]:
         corners = [{"accuracy": c.accuracy, "fairness": c.fairness} for c in steps.corners]
         found.append({"level": level, "corners": corners})
     return found
-
-
-def _delta_method(tested: TestedSplits) -> float | None:
-    """The same combination of delta-method p-values; undefined components count as 1."""
-    return tested.together("delta")
 
 
 def _finite(value: float) -> float | None:

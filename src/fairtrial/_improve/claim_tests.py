@@ -229,7 +229,9 @@ def _smooth_parts(contest: Contest, sampled: Sampled, m: int, worst: Pair) -> li
     """The inequalities of one direction, each on its own completion of what is unknown."""
     claim, names = contest.claim, [*contest.names, "everyone"]
     ratio = claim.scale == "ratio"
-    turned = sampled.turned is not None and not ratio  # logs are those of whole levels: of the first chunk's pair
+    turned = (
+        sampled.turned is not None and not ratio
+    )  # logs are those of whole levels: of the first chunk's pair
     how: Any = {
         "kind": "relative" if ratio else claim.kind,
         "worst": worst,

@@ -170,9 +170,7 @@ class Contest:
         """The columns of the input matrix that stand for one feature."""
         return np.flatnonzero(self.feature_of == self.features.index(feature))
 
-    def cells(
-        self, index: Index, old: Decided, new: Decided, turned: Floats | None = None
-    ) -> LevelCells:
+    def cells(self, index: Index, old: Decided, new: Decided, turned: Floats | None = None) -> LevelCells:
         """Cells of (group, u0, w0, u1, w1) over the rows of `index`; decisions and scores are those rows' own.
 
         `turned` (fairness metrics, rows) turns the status quo's values by sign, so that a gap is a sum over groups.

@@ -347,7 +347,7 @@ def _why(found: Searched, v: int, times: int, forward: bool) -> str:
 
 
 def _status_quo(contest: Contest, tested: TestedSplits) -> dict[str, Any]:
-    """Mean levels of the status quo on the test halves."""
+    """Mean levels of the status quo on the tested rows."""
     estimate = np.asarray(tested.arrays["estimate"], dtype=np.float64).mean(axis=0)
     return {
         "accuracy": _finite(contest.claim.accuracy.sign * estimate[0, 0, -1]),

@@ -15,12 +15,13 @@ than 60 people of a group stand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial._errors import Note
 from fairtrial._improve.candidates import FixedColumn, FixedRule
 from fairtrial._improve.claim_tests import ClaimTest, examine, gap_levels, levels_of, status_quo_pairs
 from fairtrial._improve.combining import ClaimPart, Compared, combined
@@ -87,6 +88,31 @@ def why_not(contest: Contest, candidates: Sequence[Candidate]) -> str:
     if fewest < FEWEST_TO_LEARN:
         return f"A fifth of the rows holds {fewest} people of a group or an outcome, too few to learn from"
     return ""
+
+
+def forward_or_half(
+    request: ImproveRequest, contest: Contest, candidates: Sequence[Candidate]
+) -> ImproveRequest:
+    """Forward, unless a fifth of the rows cannot teach, or the claim cannot be that of a mixture of rules."""
+    if contest.unlabelled is not None and any(map(contest.unlabelled.matters, contest.claim.worths)):
+        return replace(request, aggregate="median")  # each split completes what is unknown for itself
+    if why_not(contest, candidates):
+        return replace(request, splits=1, aggregate="single")
+    return request
+
+
+def half_alone(
+    asked: ImproveRequest, contest: Contest, candidates: Sequence[Candidate], stated: object
+) -> list[Note]:
+    """Why rules were not learned on earlier rows and tested on later ones."""
+    if (
+        asked.aggregate != "forward"
+        or stated is not None
+        or forward_or_half(asked, contest, candidates).splits is None
+    ):
+        return []
+    half = "rules were learned on one random half of the rows and tested on the other"
+    return [Note("half-alone", f"{why_not(contest, candidates)}: {half}.")]
 
 
 def decided_forward(
@@ -196,7 +222,9 @@ def largest_together(parts: Sequence[ClaimPart], level: float) -> float:
     return low
 
 
-def rules_told(contest: Contest, names: Sequence[str], chosen: Integers, gaps: Floats) -> list[dict[str, Any]]:
+def rules_told(
+    contest: Contest, names: Sequence[str], chosen: Integers, gaps: Floats
+) -> list[dict[str, Any]]:
     """Each rule that was learned, with the gaps of its own chunk: what is tested is the mixture of them."""
     ratio = contest.claim.scale == "ratio"
     told = []

@@ -123,7 +123,9 @@ def run_forward(
     for order in range(ORDERS):
         mine = slice(order * each, (order + 1) * each)
         whole = one_order(contest, parts[mine], {name: values[mine] for name, values in arrays.items()})
-        tests.append(whole.examined(contest, request.bootstrap, generator(request.seed, "improve/forward", order)))
+        tests.append(
+            whole.examined(contest, request.bootstrap, generator(request.seed, "improve/forward", order))
+        )
     numbers = [_numbers_of(test, contest, request) for test in tests]
     together: Arrays = {name: np.concatenate([one[name] for one in numbers]) for name in numbers[0]}
     together["thresholds"] = np.array([surface_corners(tests, request, bool(together["enough"].all()))])
