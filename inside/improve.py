@@ -35,6 +35,7 @@ from fairtrial._improve.details import least_gap as least_gap
 from fairtrial._improve.details import least_gap_bound as least_gap_bound
 from fairtrial._improve.forward import dealt as dealt
 from fairtrial._improve.forward import forward_parts as forward_parts
+from fairtrial._improve.forward import largest_together as largest_together
 from fairtrial._improve.forward import why_not as why_not
 from fairtrial._improve.portfolio import FrontierRules as FrontierRules
 from fairtrial._improve.portfolio import Scored as Scored

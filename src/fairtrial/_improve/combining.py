@@ -42,7 +42,7 @@ class Compared:
     index: NDArray[np.intp]
     old: Decided
     new: Decided
-    # (fairness metrics, rows): 1 in the group whose level the past found to be the highest, −1 in the lowest, 0 elsewhere
+    # (fairness metrics, rows): 1 in the group that the past found to be the highest, −1 in the lowest, 0 elsewhere
     turned: Floats | None = None
 
 
@@ -142,8 +142,8 @@ Aggregation = Literal["forward", "median", "running-median", "single", "all rows
 
 ASSUMES: dict[Aggregation, str] = {
     "forward": (
-        "the largest over the parts of the claim of 1 − Φ(mean z of three orders), rules being learned on earlier chunks "
-        "of the rows and tested on later ones; one order is valid for any learner, the mean of three was measured at "
+        "the largest over the parts of the claim of 1 − Φ(mean z of three orders), rules being learned on earlier "
+        "chunks of the rows and tested on later ones; one order is valid for any learner, the mean of three was measured at "
         "the edges of the claim (sizes up to 5.9%) and is not proved"
     ),
     "median": (
