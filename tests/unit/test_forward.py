@@ -47,6 +47,7 @@ def test_a_better_rule_is_shown_as_a_mixture(found):
     assert [(rule["order"], rule["chunk"]) for rule in forward["rules"]] == [
         (order, chunk) for order in (1, 2, 3) for chunk in (2, 3, 4, 5)
     ]
+    assert found.provenance["arguments"]["splits"] is None
     assert forward["p_first"] == found.details["splits"][0]["p_value"]
     assert {row["n"] for row in found.estimates if row["part"] == "accuracy"} <= set(range(350, 451))
     content = json.loads(json.dumps(found.to_dict()))

@@ -147,7 +147,7 @@ def _resolved(details: Mapping[str, Any], ready: Prepared) -> dict[str, Any]:
         "keep": claim.pop("accuracy"),
         **claim,
         "candidates": details["candidates"],
-        "splits": None if details["all_rows"] else len(details["splits"]),
+        "splits": None if details["aggregate"] in ("all rows", "forward") else len(details["splits"]),
         "constraints": ready.terms.constraints.to_dict(),
     }
 
@@ -206,7 +206,13 @@ def _splits_note(request: ImproveRequest) -> Note:
 def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any]) -> dict[str, Any]:
     """The claim, every split, levels, gaps and surface, and the refitted rule."""
     request, levels = tested.request, _levels(tested, contest)
-    forward = {"learned_forward": {"p_first": float(np.max(tested.arrays["p"][0])), "rules": tested.rules}}
+    forward = {
+        "learned_forward": {
+            "p_first": float(np.max(tested.arrays["p"][0])),
+            "count": len(tested.rules),
+            "rules": tested.rules,
+        }
+    }
     return {
         **(forward if tested.rules else {}),
         "p_value": tested.p_value,

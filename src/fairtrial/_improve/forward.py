@@ -38,6 +38,7 @@ Integers = NDArray[np.int64]
 
 # The first chunk must have this many rows for every feature, and as many people of each group and outcome
 ROWS_PER_FEATURE, FEWEST_TO_LEARN = 15, 10
+STATEMENT = 300
 LARGEST_CHANGE = 10.0  # the surface ends here
 STEPS = 40  # halvings in which an edge of the surface is found
 
@@ -137,6 +138,8 @@ def decided_forward(
         "new_score": _padded(new_score, width),
         "pairs": np.array([pairs], dtype=np.int64),
         "rule_gaps": gap_levels(contest, levels.estimate)[None],
+        "fewest": np.array([levels.support[len(contest.claim.accuracies) :, :, :-1].min()]),
+        "statement": np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}"),
     }
 
 
@@ -223,10 +226,10 @@ def largest_together(parts: Sequence[ClaimPart], level: float) -> float:
 
 
 def rules_told(
-    contest: Contest, names: Sequence[str], chosen: Integers, gaps: Floats
+    contest: Contest, names: Sequence[str], chosen: Integers, arrays: Arrays
 ) -> list[dict[str, Any]]:
     """Each rule that was learned, with the gaps of its own chunk: what is tested is the mixture of them."""
-    ratio = contest.claim.scale == "ratio"
+    ratio, gaps = contest.claim.scale == "ratio", np.asarray(arrays["rule_gaps"], dtype=np.float64)
     told = []
     for k, v in enumerate(chosen):
         old, new = (np.exp(-gaps[k]) if ratio else gaps[k])[:, 0]
@@ -235,6 +238,7 @@ def rules_told(
                 "order": k // (CHUNKS - 1) + 1,
                 "chunk": k % (CHUNKS - 1) + 2,
                 "candidate": names[int(v)],
+                "n": int(arrays["fewest"][k]),
                 "gap_status_quo": float(old) if np.isfinite(old) else None,
                 "gap_alternative": float(new) if np.isfinite(new) else None,
             }

@@ -163,7 +163,7 @@ def _mixture(details: Mapping[str, Any]) -> str:
     forward = details.get("learned_forward")
     if forward is None:
         return ""
-    return f", deciding by one of the {len(forward['rules'])} rules learned here, drawn at random"
+    return f", deciding by one of the {forward['count']} rules learned here, drawn at random"
 
 
 def _rule_words(details: Mapping[str, Any]) -> str:
@@ -244,7 +244,7 @@ def _forward(details: Mapping[str, Any]) -> list[str]:
     if gaps:
         what = "impact ratios" if details["claim"]["scale"] == "ratio" else "gaps"
         found.append(
-            f"The {len(forward['rules'])} rules that were learned have {what} from {number(min(gaps))} to "
+            f"The {forward['count']} rules that were learned have {what} from {number(min(gaps))} to "
             f"{number(max(gaps))}, each in the rows it was tested on."
         )
     return found

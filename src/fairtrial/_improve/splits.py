@@ -18,6 +18,7 @@ from fairtrial._improve.components import Pair
 from fairtrial._improve.constraints import check_permissible, check_rule
 from fairtrial._improve.contest import Candidate, Contest, Decided
 from fairtrial._improve.forward import (
+    STATEMENT,
     best_of,
     decided_forward,
     forward_parts,
@@ -39,7 +40,6 @@ from fairtrial._work import Arrays, Task, generator, map_batches
 
 # A level must rest on at least this many people of the test half, or the split cannot reject
 FEWEST = 10
-STATEMENT = 300
 # A status quo of zero is improved by any factor: the surface ends here
 LARGEST = 10.0
 
@@ -130,9 +130,9 @@ def run_forward(
     together: Arrays = {name: np.concatenate([one[name] for one in numbers]) for name in numbers[0]}
     together["thresholds"] = np.array([surface_corners(tests, request, bool(together["enough"].all()))])
     together |= {"chosen": chosen, "merit": merit.reshape(ORDERS, each).min(axis=1)}
-    together |= {"statement": np.full(ORDERS, ""), "p_best": together["p"].max(axis=1)}
+    together |= {"statement": arrays["statement"][each - 1 :: each], "p_best": together["p"].max(axis=1)}
     tested = _tested(contest, request, variants, together, _any_pairs(contest))
-    rules = rules_told(contest, tested.variants, chosen, np.asarray(arrays["rule_gaps"], dtype=np.float64))
+    rules = rules_told(contest, tested.variants, chosen, arrays)
     return replace(tested, rules=rules), found
 
 
