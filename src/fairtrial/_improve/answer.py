@@ -11,9 +11,8 @@ import numpy as np
 
 from fairtrial._audit.audit import Audit
 from fairtrial._errors import Note
-from fairtrial._improve.arguments import Fixed
 from fairtrial._improve.candidates import identity
-from fairtrial._improve.claim_tests import MARGINS, status_quo_pairs
+from fairtrial._improve.claim_tests import MARGINS
 from fairtrial._improve.combining import (
     ASSUMES,
     Corner,
@@ -24,7 +23,7 @@ from fairtrial._improve.combining import (
 )
 from fairtrial._improve.contest import Contest
 from fairtrial._improve.details import card_of, estimates_of, is_rate, log_of, seconds_of
-from fairtrial._improve.forward import forward_or_half, half_alone
+from fairtrial._improve.forward import confirming, forward_or_half, half_alone
 from fairtrial._improve.preparation import Prepared, prepare
 from fairtrial._improve.request import ImproveRequest
 from fairtrial._improve.result import ImproveResult
@@ -100,26 +99,14 @@ def answer(audit: Audit, asked: ImproveRequest, returns: type[Answer]) -> Answer
             *_notes(tested, contest, ready.stated),
         ),
         provenance=audit.provenance(ready.rows, arguments=_resolved(details, ready), seed=request.seed),
-        objects={"rule": rule, "seconds": seconds_of(found), **_confirming(asked, ready, rule)},
+        objects={
+            "rule": rule,
+            "seconds": seconds_of(found),
+            **confirming(asked, contest, ready.terms.groups, rule, ready.stated),
+        },
     )
     rule.card = card_of(result, ready.terms, contest)
     return result
-
-
-def _confirming(asked: ImproveRequest, ready: Prepared, rule: Any) -> dict[str, Any]:
-    """The same claim of the rule alone, to be tested on other people; nothing for rules that were fixed beforehand."""
-    contest = ready.contest
-    if ready.stated is not None:
-        return {}
-    everyone = np.arange(contest.rows)
-    pairs = status_quo_pairs(contest, contest.status_quo_of(everyone), everyone)
-    groups = ready.terms.groups
-    named = [
-        [groups[a].to_dict()] if len(groups) == 2 else [groups[a].to_dict(), groups[b].to_dict()]
-        for a, b in pairs
-    ]
-    sign = [group for pair in named for group in pair]
-    return {"confirming": replace(asked, candidates=Fixed(rule, sign=sign), splits=None, key="")}
 
 
 def _decided(request: ImproveRequest, ready: Prepared) -> ImproveRequest:

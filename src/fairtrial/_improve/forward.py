@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._errors import Note
+from fairtrial._improve.arguments import Fixed
 from fairtrial._improve.candidates import FixedColumn, FixedRule
 from fairtrial._improve.claim_tests import ClaimTest, examine, gap_levels, levels_of, status_quo_pairs
 from fairtrial._improve.combining import ClaimPart, Compared, combined
@@ -29,9 +30,10 @@ from fairtrial._improve.components import Pair
 from fairtrial._improve.constraints import check_rule
 from fairtrial._improve.contest import Candidate, Contest, Decided
 from fairtrial._improve.request import CHUNKS, ORDERS, ImproveRequest
-from fairtrial._improve.rules import Floats, Index
+from fairtrial._improve.rules import Floats, Index, Rule
 from fairtrial._improve.search import Searched, fitted
 from fairtrial._improve.worth import Area
+from fairtrial._metrics.groups import Group
 from fairtrial._work import Arrays, generator
 
 Integers = NDArray[np.int64]
@@ -252,3 +254,16 @@ def best_of(found: Searched | None, parts: int) -> tuple[Integers, Floats]:
         return np.zeros(parts, dtype=np.int64), np.full(parts, np.nan)
     best = np.array([found.best(k) for k in range(parts)], dtype=np.int64)
     return best, np.asarray(found.arrays["merit"][np.arange(parts), best], dtype=np.float64)
+
+
+def confirming(
+    asked: ImproveRequest, contest: Contest, groups: Sequence[Group], rule: Rule, stated: object
+) -> dict[str, Any]:
+    """The same claim of the rule alone, to be tested on other people; nothing for rules that were fixed beforehand."""
+    if stated is not None:
+        return {}
+    everyone = np.arange(contest.rows)
+    pairs = status_quo_pairs(contest, contest.status_quo_of(everyone), everyone)
+    shown = 1 if len(groups) == 2 else 2  # of two groups the higher one says it all
+    sign = [groups[code].to_dict() for pair in pairs for code in pair[:shown]]
+    return {"confirming": replace(asked, candidates=Fixed(rule, sign=sign), splits=None, key="")}
