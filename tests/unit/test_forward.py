@@ -23,7 +23,7 @@ def audit_of(data, **changes):
 
 @pytest.fixture(scope="module")
 def found():
-    return improve(audit_of(misled_people(1000)), "selection_rate", **ASKED)
+    return improve(audit_of(misled_people(2000)), "tpr", **ASKED)
 
 
 def test_every_group_is_dealt_evenly_and_the_next_goes_on():
@@ -49,7 +49,7 @@ def test_a_better_rule_is_shown_as_a_mixture(found):
     ]
     assert found.provenance["arguments"]["splits"] is None
     assert forward["p_first"] == found.details["splits"][0]["p_value"]
-    assert {row["n"] for row in found.estimates if row["part"] == "accuracy"} <= set(range(350, 451))
+    assert {row["n"] for row in found.estimates if row["part"] == "accuracy"} <= set(range(700, 901))
     content = json.loads(json.dumps(found.to_dict()))
     assert ImproveResult.from_dict(content).to_dict() == content
     assert all(picture.chart for picture in found.pictures())
@@ -73,7 +73,7 @@ def test_the_rule_is_confirmed_on_other_people(found):
 
 
 def test_few_rows_are_learned_from_on_one_half():
-    result = improve(audit_of(misled_people(140)), "selection_rate", **ASKED)
+    result = improve(audit_of(misled_people(140)), "tpr", **ASKED)
     assert result.details["aggregate"] == "single"
     assert any("2 features need 30" in note for note in result.notes)
 

@@ -195,7 +195,7 @@ def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any])
     request, levels = tested.request, _levels(tested, contest)
     forward = {
         "learned_forward": {
-            "p_first": float(np.max(tested.arrays["p"][0])),
+            "p_first": tested.p_values[0],
             "count": len(tested.rules),
             "rules": tested.rules,
         }
@@ -300,7 +300,9 @@ def _margins(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
     return [
         {
             "margin": margin * unit,
-            "p_value": combined(tested.arrays["margins"][:, i], tested.request.aggregate),
+            "p_value": combined(
+                np.asarray(tested.arrays["margins"][:, i], dtype=np.float64), tested.request.aggregate
+            ),
         }
         for i, margin in enumerate(MARGINS)
     ]

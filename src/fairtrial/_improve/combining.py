@@ -73,7 +73,7 @@ class Sampled:
             cells = self.ends.low
         # learned forward, the gap is tested by normal theory and needs no draws
         self.plain = (cells, bootstrap_levels(cells, 0 if compared.turned is not None else draws, rng))
-        self.turned = None
+        self.turned: tuple[LevelCells, Levels] | None = None
         if compared.turned is not None:
             turned = contest.cells(*rows, turned=compared.turned)
             self.turned = (turned, bootstrap_levels(turned, 0, rng))
