@@ -144,7 +144,7 @@ ASSUMES: dict[Aggregation, str] = {
     "forward": (
         "the largest over the parts of the claim of 1 − Φ(mean z of three orders), rules being learned on earlier "
         "chunks of the rows and tested on later ones; one order is valid for any learner, the mean of three was "
-        "measured at the edges of the claim (sizes up to 5.9%) and is not proved"
+        "measured at the edges of the claim and is not proved"
     ),
     "median": (
         "twice the lower median of the splits' p-values; valid under any dependence between splits, and "
