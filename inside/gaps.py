@@ -12,7 +12,7 @@ from fairtrial._compare.strata import expected_mean as expected_mean
 from fairtrial._compare.unknown_outcomes import labels_needed as labels_needed
 from fairtrial._compare.unknown_outcomes import outcome_bounds as outcome_bounds
 from fairtrial._compare.words import range_words as range_words
-from fairtrial._method.known_outcomes import SelectiveLabels as SelectiveLabels
-from fairtrial._method.known_outcomes import left_out_text as left_out_text
+from fairtrial._method.selective_labels import SelectiveLabels as SelectiveLabels
+from fairtrial._method.selective_labels import left_out_text as left_out_text
 
 outcome_bounds_DEPENDS = fairtrial._compare.unknown_outcomes.DEPENDS

@@ -7,7 +7,7 @@ from fairtrial._compare.decision_tables import given_margins as given_margins
 from fairtrial._compare.decision_tables import odds_limits as odds_limits
 from fairtrial._compare.decision_tables import odds_ratio as odds_ratio
 from fairtrial._compare.decision_tables import pooled as pooled
-from fairtrial._compare.rates import linear_to_highest as linear_to_highest
+from fairtrial._compare.people import linear_to_highest as linear_to_highest
 from fairtrial._inference.evidence import unions as unions
 from fairtrial._inference.evidence.atoms import Atoms as Atoms
 from fairtrial._inference.evidence.atoms import Comparison as Comparison
@@ -25,8 +25,8 @@ from fairtrial._inference.joint.joint_test import shrunk as shrunk
 from fairtrial._inference.joint.vector_likelihood import orthogonal_joint as orthogonal_joint
 from fairtrial._inference.joint.vector_likelihood import quadratic_form_weights as quadratic_form_weights
 from fairtrial._inference.joint.vector_likelihood import weighted_chi2_sf as weighted_chi2_sf
-from fairtrial._inference.laws.choose_gaps import BoundedGaps as BoundedGaps
-from fairtrial._inference.laws.choose_gaps import bounded as bounded
+from fairtrial._inference.laws.bounded_means import BoundedGaps as BoundedGaps
+from fairtrial._inference.laws.bounded_means import bounded as bounded
 from fairtrial._inference.laws.choose_gaps import make_gaps as make_gaps
 from fairtrial._inference.laws.end_gaps import EndGaps as EndGaps
 from fairtrial._inference.laws.end_gaps import PartlyLabelled as PartlyLabelled

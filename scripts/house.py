@@ -1,6 +1,7 @@
 """Size of the house: `python scripts/house.py [SRC]` prints how many files, lines, classes and options it has.
 
-With `--history` every hundredth commit is counted too. tests/unit/test_house.py keeps the numbers from growing.
+With `--history` every hundredth commit is counted too; with `--beside FOLDER …` packages are set side by side, as
+docs/design.md does. tests/unit/test_house.py keeps the numbers from growing.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import statistics
 import subprocess
 import sys
 import tokenize
@@ -20,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 LONG_FUNCTION = 30
 # options that mean the same everywhere and count for no question
 COMMON = {"confidence_level", "seed", "jobs", "progress"}
+STUDIES_AND_TESTS = {"_studies", "tests"}
 SILENT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -131,6 +134,13 @@ def sizes(source: Path) -> dict[str, Any]:
         if is_long(one, code[name])
     ]
     known = importers(trees)
+    # what the stub of the public names holds is reached by users, whoever imports it besides
+    packages |= {
+        f"{module_name(stub.with_suffix('.py'), source)}.{node.module}"
+        for stub in source.rglob("*.pyi")
+        for node in ast.walk(ast.parse(stub.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+    }
     length = {name: len(text.splitlines()) for name, text in texts.items()}
     return {
         "files": len(paths),
@@ -161,6 +171,36 @@ def one_measure() -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+def beside(root: Path) -> dict[str, Any]:
+    """What docs/design.md says of a package, its tests left out."""
+    paths = [path for path in sorted(root.rglob("*.py")) if not STUDIES_AND_TESTS & set(path.parts)]
+    texts = {module_name(path, root.parent): path.read_text(encoding="utf-8") for path in paths}
+    trees = {name: ast.parse(text) for name, text in texts.items()}
+    code = {name: code_lines(text, trees[name]) for name, text in texts.items()}
+    total = sum(map(len, code.values()))
+    classes = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    asked = [(name, one) for name, tree in trees.items() for one in functions(tree)]
+    modules = [module_name(path, root.parent) for path in paths if path.name != "__init__.py"]
+    known, lengths = importers(trees), [len(text.splitlines()) for text in texts.values()]
+    return {
+        "files": len(paths),
+        "lines of code": total,
+        "lines of a middling file": statistics.median(lengths),
+        "longest file": max(lengths),
+        "classes per 1,000 lines of code": round(1000 * len(classes) / total, 1),
+        "class names used twice": sum(n > 1 for n in Counter(node.name for node in classes).values()),
+        "longest class": max((node.end_lineno or 0) - node.lineno + 1 for node in classes),
+        "functions of more than 30 lines": f"{sum(is_long(f, code[n]) for n, f in asked) / len(asked):.1%}",
+        "marked private": f"{sum('._' in name for name in modules)} of {len(modules)}",
+        "modules that one other imports": sum(len(known[name]) == 1 for name in modules),
+        "open with a sentence": f"{sum(bool(ast.get_docstring(trees[m])) for m in modules)} of {len(modules)}",
+        "lines of docstrings per line of code": round(
+            sum(len(documented(t)) for t in trees.values()) / total, 2
+        ),
+        "functions that say what they return": f"{sum(f.returns is not None for _, f in asked) / len(asked):.0%}",
+    }
+
+
 def history(step: int = 100) -> Iterator[tuple[str, dict[str, Any]]]:
     """The sizes at every so manieth commit, from a folder of its own."""
     import tarfile
@@ -181,6 +221,10 @@ def main(arguments: list[str]) -> None:
     if "--history" in arguments:
         for commit, found in history():
             print(commit, *(found[name] for name in ("files", "lines of code", "classes")))
+        return
+    if "--beside" in arguments:
+        for folder in arguments[arguments.index("--beside") + 1 :]:
+            print(folder, *(f"{name}: {value}" for name, value in beside(Path(folder)).items()), sep="\n  ")
         return
     found = sizes(Path(arguments[0]) if arguments and arguments[0] != "-v" else ROOT / "src")
     share = len(found["long functions"]) / found["functions"]

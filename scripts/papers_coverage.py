@@ -12,10 +12,12 @@ A file holds `paper`, `question`, `page` (the gallery page), `setup` (code that 
     compared [[printed, ours, tolerance], …]: the call ends with as many numbers, which must be ours to the digits
              written; "reproduces" asks that all are within the tolerance of what is printed, "differs" and "refuted"
              that one is not, "limit" that the last of a curve is and its first is not
-    not_compared   why there is no number to compare
+    asserts  what the call asserts, in words, by `assert` or `near(number, other, by)`
+    not_compared   why there is no number to compare; a line without a comparison must say so
     reason   why it differs, is refuted or is missing, with what was measured
     call     code that runs it; tests/unit/test_paper_coverage.py runs every one. `example("elfa")` is
-             the study of that paper, `np` is numpy
+             the study of that paper, `np` is numpy, `row(…)` a row of the paper's page, `board(line)` the measured
+             error of a line of the validity board, `said(…)` numbers as text
 """
 
 from __future__ import annotations
@@ -45,7 +47,16 @@ STATES = {
     "refuted": "does not hold; here under a name that says so, with a valid version beside it",
     "missing": "not here, with the reason",
 }
-KEYS = {"item", "says", "where", "state", "printed", "ours", "compared", "not_compared", "reason", "call"}
+CHECKS = {
+    "numbers": "compare printed and ours within a tolerance",
+    "assertion": "assert what is told in words",
+    "text": "ask for ours, digit by digit",
+    "not compared": "say why there is nothing to compare",
+    "missing": "are not here, with the reason",
+}
+KEYS = {
+    "item", "says", "where", "state", "printed", "ours", "compared", "asserts", "not_compared", "reason", "call",
+}  # fmt: skip
 
 FOLDED = 8  # a longer table is opened by a click
 
@@ -72,15 +83,25 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def how_checked(line: dict[str, Any]) -> str:
+    """By what a test compares the line: one of CHECKS."""
+    if line["state"] == "missing":
+        return "missing"
+    if line.get("compared"):
+        return "numbers"
+    if line.get("asserts"):
+        return "assertion"
+    return "text" if line.get("ours") and not line.get("not_compared") else "not compared"
+
+
 def compared(line: dict[str, Any]) -> str:
     """What a test asks of the line."""
-    if line.get("compared"):
-        return "; ".join(f"{printed} and {ours}, ±{within}" for printed, ours, within in line["compared"])
-    if line.get("ours") and line["state"] == "here":
-        return "ours, as text"
-    return (
-        f"not compared: {line['not_compared']}" if line.get("not_compared") else "not compared: the call runs"
-    )
+    how = how_checked(line)
+    if how == "numbers":
+        told = "; ".join(f"{printed} and {ours}, ±{within}" for printed, ours, within in line["compared"])
+    else:
+        told = {"assertion": line.get("asserts", ""), "text": "ours, as text", "missing": ""}.get(how, "")
+    return f"not compared: {line['not_compared']}" if how == "not compared" else told
 
 
 def _row(line: dict[str, Any]) -> str:
@@ -112,6 +133,13 @@ def page(name: str, paper: Paper) -> str:
     return "\n".join(text)
 
 
+def _checks(papers: dict[str, Paper]) -> str:
+    """How many lines are compared by what."""
+    how = [how_checked(line) for paper in papers.values() for _, line in lines(paper)]
+    listed = [f"{how.count(name)} {words}" for name, words in CHECKS.items()]
+    return f"Of {len(how)} lines {', '.join(listed[:-1])}, and {listed[-1]}."
+
+
 def index(papers: dict[str, Paper]) -> str:
     """How many lines of each paper are in which state."""
     text = [
@@ -119,6 +147,8 @@ def index(papers: dict[str, Paper]) -> str:
         "",
         "One line per definition, theorem, algorithm, option, table and figure of each paper: where it is, whether it",
         "reproduces, printed and ours. A test runs every line's call and compares its numbers; what has none says so.",
+        "",
+        _checks(papers),
         "",
         "| paper | lines | " + " | ".join(STATES) + " |",
         "|---|---:|" + "---:|" * len(STATES),

@@ -51,14 +51,12 @@ def two_years(state: Path, *, drift: bool) -> fairtrial.WatchResult:
 
 def main(folder: Path) -> dict[str, fairtrial.WatchResult]:
     """Both runs; the status page of each is written beside its state."""
-    from fairtrial._results.charts.page import save_chart
-
     results = {}
     for name, drift in (("without drift", False), ("with drift", True)):
         print(f"== {name}")
         results[name] = two_years(folder / f"{name.replace(' ', '-')}.jsonl", drift=drift)
         print(results[name], "\n")
-        save_chart(results[name], str(folder / f"{name.replace(' ', '-')}.html"))
+        results[name].plot(str(folder / f"{name.replace(' ', '-')}.html"))
     return results
 
 

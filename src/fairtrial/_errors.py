@@ -345,6 +345,17 @@ def known_columns(names: Collection[str]) -> str:
     return f" Columns: {', '.join(shown)}{more}."
 
 
+def column_fault(argument: str, name: object, known: Collection[str]) -> Fault | None:
+    """The fault of a name that is no column; None when it is one."""
+    if isinstance(name, str) and name in known:
+        return None
+    hint = did_you_mean(name, known) or known_columns(known)
+    parts = [part.strip() for part in str(name).split(",")]
+    if len(parts) > 1 and set(parts) <= set(known):
+        hint = f" Name the columns one by one: {', '.join(map(repr, parts))}."
+    return Fault(argument, f"names the unknown column {name!r}", hint=hint)
+
+
 def choice_fault(argument: str, value: object, options: Collection[str] | Mapping[str, Any]) -> Fault | None:
     """The fault when `value` is not one of `options`, else None."""
     if isinstance(value, str) and value in options:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 MISSING = "(missing)"
@@ -42,3 +43,20 @@ def canonical(value: Any) -> str:
     if text == "-0":
         return "0"
     return text.lower() if text in ("True", "False") else text
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a finite number, or a text that stands for one."""
+    try:
+        return not isinstance(value, bool) and math.isfinite(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def in_a_sentence(words: Sequence[str]) -> str:
+    """Words as a list in a sentence; none for none.
+
+    >>> in_a_sentence(["sex", "race", "age"]), in_a_sentence(["sex"]), in_a_sentence([])
+    ('sex, race and age', 'sex', '')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else list(words))

@@ -238,9 +238,22 @@ def test_init_refuses_with_a_cure(arguments: list[str], message: str, command: C
 
 def test_init_asks_on_a_terminal(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     healthcare_frame(400).to_csv(command.folder / "care.csv", index=False)
-    answers = iter(["enroled", "enrolled", "-", "risk_score", "good", "1", "race", "lending"])
+    answers = {
+        "Is this right?": ["decision, compared, outcome, score"],
+        "What was decided": ["enroled", "enrolled"],
+        "What really happened": ["-"],
+        "The score": ["risk_score"],
+        "Whom to compare": ["race"],
+        "enrolled: 0 for 80 of 100": ["good", "1"],
+        "Enter takes these": ["kind=lending", ""],
+    }
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr("typer.prompt", lambda text, default=None, show_default=True: next(answers))
+    monkeypatch.setattr(
+        "typer.prompt",
+        lambda text, default=None, show_default=True: next(
+            answers[start] for start in answers if text.startswith(start)
+        ).pop(0),
+    )
     code, _, err = command("init", "care.csv")
     assert code == 0, err
     assert "Did you mean 'enrolled'?" in err

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations
 from math import comb, exp, log, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +43,7 @@ def flagged_outcomes(people: Any, race: str) -> np.ndarray:
 
 
 def test_elfa_headline_interval(people: Any, audit: fairtrial.Audit) -> None:
-    """1. The 95% interval of the PPV gap: where EL with the plugged-in target reaches the χ² quantile (Theorem 2)."""
+    """1. ELFA: The 95% interval of the PPV gap, where EL with a plugged-in target is χ²'s quantile (Theorem 2)."""
     values, target = (
         flagged_outcomes(people, "African-American"),
         flagged_outcomes(people, "Caucasian").mean(),
@@ -58,7 +60,7 @@ def test_elfa_headline_interval(people: Any, audit: fairtrial.Audit) -> None:
 
 
 def test_elfa_p_value(people: Any, audit: fairtrial.Audit) -> None:
-    """2. Its p-value, the χ²₁ tail of (3.3)."""
+    """2. ELFA: Its p-value, the χ²₁ tail of (3.3)."""
     values, target = (
         flagged_outcomes(people, "African-American"),
         flagged_outcomes(people, "Caucasian").mean(),
@@ -68,7 +70,7 @@ def test_elfa_p_value(people: Any, audit: fairtrial.Audit) -> None:
 
 
 def test_elfa_euclidean(people: Any, audit: fairtrial.Audit) -> None:
-    """3. EEL (3.8): n·ḡ²/S in closed form, g of all 3,317 selected people and S its variance."""
+    """3. ELFA: EEL (3.8): n·ḡ²/S in closed form, g of all 3,317 selected people and S its variance."""
     selected = people[people.decile_score >= 5]
     outcome = selected.two_year_recid.to_numpy().astype(float)
     target = flagged_outcomes(people, "Caucasian").mean()
@@ -88,7 +90,7 @@ def opportunity(people: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_transport_projection(opportunity: Any) -> None:
-    """4. N·P by (7) as a linear program."""
+    """4. Transport: N·P by (7) as a linear program."""
     u, decided, distance = opportunity
     phi = u[:, 0] / u[:, 0].mean() - u[:, 1] / u[:, 1].mean()
     gain = np.where(decided, -phi, phi)
@@ -100,7 +102,7 @@ def test_transport_projection(opportunity: Any) -> None:
 
 
 def test_transport_p_value(opportunity: Any) -> None:
-    """5. Corollary 1 with the Gaussian kernel of Section 5.2 and h = N^(−1/5)."""
+    """5. Transport: Corollary 1 with the Gaussian kernel of Section 5.2 and h = N^(−1/5)."""
     u, decided, distance = opportunity
     rows = len(u)
     group = np.where(u[:, 0] == 1, 0, np.where(u[:, 1] == 1, 1, -1))
@@ -121,7 +123,7 @@ def test_transport_p_value(opportunity: Any) -> None:
 
 
 def test_scan_scores() -> None:
-    """6. F of Table 2 for 0/1 events, its maximum over q found numerically; and the Gaussian one in closed form."""
+    """6. Scan: F of Table 2, its maximum over q found numerically; the Gaussian one in closed form."""
     size, observed = np.array([12.0, 30.0, 7.0]), np.array([8.0, 17.0, 6.0])
     expected = np.array([0.4, 0.35, 0.6])
 
@@ -137,7 +139,7 @@ def test_scan_scores() -> None:
 
 
 def test_shapley_first_stage() -> None:
-    """7. φ of three groups as the mean over all orders of their arrival, v a pooled rate over ½."""
+    """7. Shapley: φ of three groups as the mean over all orders of their arrival, v a pooled rate over ½."""
     successes, sizes = np.array([30.0, 12.0, 9.0]), np.array([50.0, 40.0, 10.0])
 
     def worth(inside: tuple[int, ...]) -> float:
@@ -154,7 +156,7 @@ def test_shapley_first_stage() -> None:
 
 
 def test_shapley_test_and_interval() -> None:
-    """8. Z and interval of Proposition B.1 at the paper's rates, and its printed [.407, .557]."""
+    """8. Shapley: Z and interval of Proposition B.1 at the paper's rates, and its printed [.407, .557]."""
     n1, n2, p1, p2 = 2862, 501, 0.841, 0.600
     pooled = (n1 * p1 + n2 * p2) / (n1 + n2)
     error = sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2))
@@ -168,7 +170,7 @@ def test_shapley_test_and_interval() -> None:
 
 
 def test_least_square_prenucleolus() -> None:
-    """9. The LSP of four players from its definition: v(N)/n + (Σ_{S∋i} v(S) − mean)/2^(n−2), by b_s of the paper."""
+    """9. Shapley: The LSP of four players by its definition, v(N)/n + (Σ_{S∋i} v(S) − mean)/2^(n−2)."""
     worth = np.random.default_rng(0).random(16)
     worth[0] = 0.0
     sums = np.array([sum(worth[m] for m in range(16) if m >> k & 1) for k in range(4)])
@@ -178,7 +180,7 @@ def test_least_square_prenucleolus() -> None:
 
 
 def test_improvability_splits() -> None:
-    """10. Proposition 1's K, and the chance that the median of K splits rejects (Lemma D.3)."""
+    """10. Improvability: Proposition 1's K, and the chance that the median of K splits rejects (Lemma D.3)."""
     for level in (0.05, 0.1, 0.01):
         bound = -2 * log(level) / (1 - level) ** 2
         assert improvability.splits_against_manipulation(level) == int(bound) + 1
@@ -188,3 +190,12 @@ def test_improvability_splits() -> None:
     )
     tail = sum(comb(7, k) * 0.025**k * 0.975 ** (7 - k) for k in range(4, 8))
     assert stats.binom.sf(3, 7, 0.025) == pytest.approx(tail, abs=CLOSE)
+
+
+def test_the_gallery_says_which() -> None:
+    """The overview of the gallery lists what each test above recomputes."""
+    page = (Path(__file__).parents[2] / "docs" / "papers" / "index.md").read_text(encoding="utf-8")
+    tests = [value for name, value in globals().items() if name.startswith("test_") and callable(value)]
+    told = [str(test.__doc__) for test in tests if re.match(r"\d+\. ", str(test.__doc__))]
+    assert len(told) == 10
+    assert [line for line in page.splitlines() if re.match(r"\d+\. ", line)] == told

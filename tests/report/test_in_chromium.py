@@ -66,6 +66,7 @@ def test_tables_sort_filter_and_copy(folder: Path, visit: Any) -> None:
     opened = visit(folder / "report.html")
     opened.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = opened.page
+    page.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
     box = page.locator("#flag [data-table]")
     rows = "[...document.querySelectorAll('#flag-table tbody tr')].filter(r => !r.hidden)"
     column = f"{rows}.map(r => r.cells[1].dataset.value)"
@@ -134,7 +135,7 @@ def test_everything_has_a_name_and_headings_are_in_order(folder: Path, visit: An
     page = visit(folder / "report.html").page
     unnamed = page.evaluate(
         "[...document.querySelectorAll('button, a, input, [role=region], [role=img]')]"
-        ".filter(e => !(e.innerText || '').trim() && !e.getAttribute('aria-label') && !e.labels?.length)"
+        ".filter(e => !(e.textContent || '').trim() && !e.getAttribute('aria-label') && !e.labels?.length)"
         ".map(e => e.outerHTML.slice(0, 120))"
     )
     assert unnamed == []

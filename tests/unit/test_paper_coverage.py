@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -44,6 +45,8 @@ PAPERS = {name: COVERAGE.read(name) for name in COVERAGE.written()}
 LINES = [(name, kind, line) for name, paper in PAPERS.items() for kind, line in COVERAGE.lines(paper)]
 
 
+NOT_COMPARED = 34  # lines of which the paper prints nothing that a number could be compared with; never more
+
 STUDIES = {
     "elfa": elfa,
     "transport": transport,
@@ -76,11 +79,34 @@ def page_rows(page: str) -> Callable[..., list[float]]:
     return row
 
 
+def near(number: float, other: float, by: float = 1e-9) -> None:
+    """The two agree, relative to the second where it is large."""
+    assert abs(number - other) <= by * max(1.0, abs(other)), (number, other)
+
+
+def said(*numbers: float) -> str:
+    """Numbers to four digits."""
+    return ", ".join(f"{number:.4g}" for number in numbers)
+
+
+def board(line: str) -> float:
+    """The measured error, or power, of a line of the validity board."""
+    [found] = [one for one in kept_lines() if one.get("line") == line]
+    return float(found["error"])
+
+
+@cache
+def kept_lines() -> list[dict[str, Any]]:
+    text = (ROOT / "validity" / "results.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
 @cache
 def prepared(name: str) -> dict[str, Any]:
     """What a paper's calls may use."""
     namespace: dict[str, Any] = {"fairtrial": fairtrial, "np": np, "example": STUDIES.__getitem__}
     namespace |= {"row": page_rows(PAPERS[name]["page"]), "page_lines": page_lines(PAPERS[name]["page"])}
+    namespace |= {"near": near, "said": said, "board": board}
     exec(compile(PAPERS[name].get("setup", ""), f"{name}.toml: setup", "exec"), namespace)
     return namespace
 
@@ -107,7 +133,7 @@ def value_of(code: str, namespace: dict[str, Any], name: str) -> object:
 )
 def test_a_lines_call_runs(name: str, line: dict[str, Any]) -> None:
     found = value_of(line["call"], dict(prepared(name)), f"{name}: {line['item']}")
-    if isinstance(found, str) and "ours" in line:
+    if COVERAGE.how_checked(line) == "text" or (isinstance(found, str) and "ours" in line):
         assert found == line["ours"]
     if "compared" in line:
         check_numbers(line, np.atleast_1d(np.asarray(found, dtype=float)).ravel().tolist())
@@ -142,10 +168,44 @@ def test_lines_are_whole(name: str) -> None:
         if line["state"] in ("reproduces", "differs"):
             assert line.get("printed"), line["item"]
             assert line.get("ours"), line["item"]
-            assert ("compared" in line) != ("not_compared" in line), line["item"]
+            assert len({"compared", "asserts", "not_compared"} & set(line)) == 1, line["item"]
         if line["state"] in ("differs", "refuted", "limit", "missing"):
             assert any(sign.isdigit() for sign in line.get("reason", "")), line["item"]
         assert ("call" in line) == (line["state"] != "missing"), line["item"]
+
+
+def asserting(call: str) -> bool:
+    """Whether code holds an assertion."""
+    return any(
+        isinstance(node, ast.Assert)
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "near")
+        for node in ast.walk(ast.parse(call))
+    )
+
+
+def test_every_line_compares_or_says_that_it_does_not() -> None:
+    """A line whose call runs and compares nothing is found here, and those without a comparison are counted."""
+    silent = [
+        f"{name}: {line['item']}"
+        for name, _, line in LINES
+        if COVERAGE.how_checked(line) == "not compared" and not line.get("not_compared")
+    ]
+    assert silent == []
+    for name, _, line in LINES:
+        if "asserts" in line:
+            assert asserting(line["call"]), (name, line["item"])
+        if COVERAGE.how_checked(line) == "text":
+            assert isinstance(ast.parse(line["call"]).body[-1], ast.Expr), (name, line["item"])
+    checks = [COVERAGE.how_checked(line) for _, _, line in LINES]
+    assert checks.count("not compared") <= NOT_COMPARED
+
+
+def test_a_line_that_compares_nothing_would_be_found() -> None:
+    assert COVERAGE.how_checked({"state": "here", "call": "1 + 1"}) == "not compared"
+    assert not asserting("found = 1\nfound")
+    assert asserting("near(1.0, 1.0)")
+    with pytest.raises(AssertionError):
+        near(1.0, 1.1)
 
 
 def test_every_line_is_on_its_page() -> None:

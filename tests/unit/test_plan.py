@@ -120,13 +120,13 @@ def test_bad_input_has_one_clear_message(arguments, message):
     assert str(caught.value).startswith("plan: ")
 
 
-def test_monitoring_says_when_a_watch_shows_it() -> None:
+def test_the_plan_of_a_watch_says_when_a_watch_shows_it() -> None:
     """By watches of another seed: in about 80% of them the violation is shown by then, in fewer a period before."""
     import math
 
     from inside.inference import StreamRule, advance, new_streams
 
-    result = plan("fpr", rate=0.3, disparity=0.15, tolerance=0.02, monitoring=True, each_period=60)
+    result = plan("fpr", rate=0.3, disparity=0.15, tolerance=0.02, each_period=60)
     line = result.estimates[-1]
     assert line["members"] == 60 * line["periods"] == line["target_members"]
     assert f"{line['periods']} periods to notice 15.0 points, 2.0 points tolerated" in result.verdict.text
@@ -141,12 +141,12 @@ def test_monitoring_says_when_a_watch_shows_it() -> None:
     assert np.mean((streams.crossed >= 0) & (streams.crossed < line["periods"] - 1)) <= 0.8 + 0.04
 
 
-def test_monitoring_needs_a_disparity_and_a_size() -> None:
+def test_a_watch_needs_a_disparity() -> None:
     with pytest.raises(InputError) as refused:
-        plan("fpr", rate=0.3, tolerance=0.05, monitoring=True)
-    assert [fault.argument for fault in refused.value.faults] == ["monitoring", "monitoring"]
+        plan("fpr", rate=0.3, tolerance=0.05, each_period=50)
+    assert [fault.argument for fault in refused.value.faults] == ["each_period"]
     with pytest.raises(InputError, match="for binary metrics only"):
-        plan("brier", deviation=0.3, disparity=0.1, monitoring=True, each_period=50)
+        plan("brier", deviation=0.3, disparity=0.1, each_period=50)
 
 
 # -- Rows that are repeated, weighted, paired or compared among people alike.

@@ -131,3 +131,17 @@ def test_a_result_without_a_chart_is_shown_all_the_same():
     assert "it is" in bare._repr_html_()
     with pytest.raises(InputError, match="has no chart"):
         bare.plot()
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("c.html", b"<!doctype html>"), ("c.svg", b"<svg"), ("c.png", b"\x89PNG")]
+)
+def test_a_chart_is_written_where_it_is_asked_for(tmp_path, name, begins):
+    first = result()
+    chart = first.plot(str(tmp_path / name))
+    assert chart.to_dict() == first.plot().to_dict()
+    written = (tmp_path / name).read_bytes()
+    assert written.lower().startswith(begins.lower())
+    assert b"cdn." not in written
+    with pytest.raises(InputError, match=r"must end in \.html, \.svg or \.png"):
+        first.plot(str(tmp_path / "c.pdf"))

@@ -246,6 +246,15 @@ def test_ranges(unit: str, ends: tuple[float, float]) -> None:
         )
 
 
+@pytest.mark.parametrize("kind", ["odds of being in the group", "share of what is left unexplained"])
+@pytest.mark.parametrize("value", [0.0004, 0.31, 1.0, 1.84, 12345.6])
+def test_what_would_overturn_a_gap(kind: str, value: float) -> None:
+    row = {"group": "F", "metric": "fpr", "overturned_by": value, "overturned_in": kind}
+    told = words.unmeasured_sentences([row] * 5, {"label": "false positive rate"})
+    assert len(told) == 4
+    assert all(reads(sentence) for sentence in told)
+
+
 def test_every_template_is_listed_here() -> None:
     here = {
         "unit_of",
@@ -258,6 +267,7 @@ def test_every_template_is_listed_here() -> None:
         "range_words",
         "range_sentence",
         "sentence",
+        "unmeasured_sentences",
     }
     own = {
         name

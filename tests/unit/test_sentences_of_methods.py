@@ -374,8 +374,9 @@ def test_plan(groups: int, reached: int, monkeypatch: pytest.MonkeyPatch) -> Non
         question="?", null="", verdict=verdict, estimates=(), details={"curves": [], "label": "accuracy"}
     )
     monkeypatch.setattr(planned, "simulate", lambda *_: np.full(1000, reached))
+    monkeypatch.setattr(planned, "answer", lambda *_: plan)
     for each in (1, 2, 10**6):
-        watched = planned.with_monitoring(plan, asked, band, 0.1, each)  # type: ignore[arg-type]
+        watched = planned.answer_watched(asked, band, 0.1, each)  # type: ignore[arg-type]
         reads(watched.verdict.text)
         noted(watched.notes)
         assert whole(watched.reading()[1])

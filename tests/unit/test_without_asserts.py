@@ -17,7 +17,7 @@ CALLS = [
     lambda: fairtrial.measure(audit(), "fpr"),
     lambda: fairtrial.certify(audit(), "selection_rate", target={"race": "nobody"}),
     lambda: fairtrial.scan(audit(), "selection_rate", protected={"race": "B"}, direction="sideways"),
-    lambda: fairtrial.plan("selection_rate", monitoring=True, rate=0.5),
+    lambda: fairtrial.plan("selection_rate", each_period=50, rate=0.5),
     lambda: fairtrial.improve(audit(), candidates=["passed"]),
     lambda: (audit().cuts(), audit().score_bins()),
     lambda: fairtrial.measure(audit(), "selection_rate").estimates,

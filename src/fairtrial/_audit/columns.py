@@ -14,11 +14,11 @@ from fairtrial._audit.engine import Fingerprint, collect
 from fairtrial._audit.expressions import bin_expression, bin_labels, clean_number, present
 from fairtrial._audit.frames import Frame
 from fairtrial._audit.roles import Roles
-from fairtrial._audit.schema import UnknownOutcomes, column_fault, is_number
+from fairtrial._audit.schema import UnknownOutcomes
 from fairtrial._audit.source import Kind, Source
 from fairtrial._audit.totals import check_counts, with_people
-from fairtrial._errors import Fault, InputError, NotApplicable, Use, Words
-from fairtrial._labels import MISSING, canonical, is_missing
+from fairtrial._errors import Fault, InputError, NotApplicable, Use, Words, column_fault
+from fairtrial._labels import MISSING, canonical, is_missing, is_number
 
 MOST_ROWS = 1_000_000  # whose real values are compared row by row, and that models are fitted to
 
@@ -107,7 +107,8 @@ class Columns:
         return frame.sort(*sorted(wanted)) if sort else frame
 
     def _check_counts(self) -> None:
-        check_counts(self.source, "count" if self.total is None else "total")
+        if self.source.counted is not None:
+            check_counts(self.source, "count" if self.total is None else "total")
 
     def fingerprint(self, columns: Iterable[str], *, declared: bool = True) -> Fingerprint:
         """The fingerprint of some columns, with those that are declared unless said otherwise."""
@@ -384,8 +385,7 @@ class Columns:
         strange = [value for value in present if not is_number(value)]
         argument = "metric" if use == "value" else use
         required, subject = "must hold numbers", f"{column!r} ({use})"
-        told = self.source.stays_text(column)
-        if told:
+        if told := self.source.stays_text(column):
             cure = "correct them, or leave those cells empty and say what to do with missing values"
             return Fault(argument, f"{required}; {told}", subject=subject, cure=cure)
         if not strange and present:  # numbers are text where one of them has too many digits for a float
@@ -395,6 +395,5 @@ class Columns:
 
     def check_column(self, who: str, argument: str, name: object) -> None:
         """Refuse a name that is no column of the data, as a fault of the argument that holds it."""
-        fault = column_fault(argument, name, [*self.source.columns, *self.probable])
-        if fault is not None:
+        if fault := column_fault(argument, name, [*self.source.columns, *self.probable]):
             raise InputError(who, fault)

@@ -17,10 +17,10 @@ from fairtrial._audit.columns import Columns
 from fairtrial._audit.engine import collect
 from fairtrial._audit.expressions import bin_labels, clean_number, present
 from fairtrial._audit.frames import Frame, arrow_of, from_arrow, is_frame, series_kind
-from fairtrial._audit.schema import column_fault, is_number, labels_of
+from fairtrial._audit.schema import labels_of
 from fairtrial._audit.source import Source
-from fairtrial._errors import Fault, Faults, InputError, did_you_mean
-from fairtrial._labels import canonical, is_missing
+from fairtrial._errors import Fault, Faults, InputError, column_fault, did_you_mean
+from fairtrial._labels import canonical, is_missing, is_number
 
 RANGES: dict[str, Callable[[Any, float], Any]] = {
     "least": lambda number, edge: number >= edge,

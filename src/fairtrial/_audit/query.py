@@ -42,9 +42,8 @@ from fairtrial._audit.role_expressions import (
     weight_columns,
     with_powers,
 )
-from fairtrial._audit.schema import column_fault
 from fairtrial._audit.source import with_hash
-from fairtrial._errors import Fault, Faults, Set, Use, Words
+from fairtrial._errors import Fault, Faults, Set, Use, Words, column_fault
 from fairtrial._metrics.values import ROLES, Metric, Role
 from fairtrial._work.memory import check_memory
 

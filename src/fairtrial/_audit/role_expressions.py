@@ -20,9 +20,8 @@ from fairtrial._audit.expressions import (
     one_or_zero,
     present,
 )
-from fairtrial._audit.schema import is_number
 from fairtrial._errors import Fault, Faults, InputError, Note, Set, Words
-from fairtrial._labels import MISSING, canonical
+from fairtrial._labels import MISSING, canonical, is_number
 from fairtrial._metrics.values import Role
 
 OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role

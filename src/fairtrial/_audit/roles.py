@@ -10,7 +10,6 @@ from typing import Any
 from fairtrial._audit.schema import (
     UnknownOutcomes,
     bin_faults,
-    column_fault,
     count_faults,
     find_unlabelled,
     labels_of,
@@ -19,7 +18,7 @@ from fairtrial._audit.schema import (
     probable_faults,
     unlabelled_faults,
 )
-from fairtrial._errors import Fault, Faults, NotApplicable, Set, Use, Words
+from fairtrial._errors import Fault, Faults, NotApplicable, Set, Use, Words, column_fault
 from fairtrial._labels import canonical
 from fairtrial._metrics.groups import High, is_selection
 from fairtrial._metrics.table import METRICS

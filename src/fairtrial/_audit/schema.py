@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._errors import Example, Fault, InputError, Named, Set, Words, did_you_mean, known_columns
-from fairtrial._labels import canonical
+from fairtrial._errors import Example, Fault, InputError, Named, Set, Words, column_fault
+from fairtrial._labels import canonical, is_number
 
 
 def column_list(argument: str, columns: object) -> tuple[str, ...]:
@@ -56,17 +56,6 @@ def labels_of(label: object) -> tuple[Any, ...]:
     return tuple(label) if isinstance(label, list | tuple | set | frozenset) else (label,)
 
 
-def column_fault(argument: str, name: object, known: Sequence[str]) -> Fault | None:
-    """The fault of a name that is no column; None when it is one."""
-    if isinstance(name, str) and name in known:
-        return None
-    hint = did_you_mean(name, known) or known_columns(known)
-    parts = [part.strip() for part in str(name).split(",")]
-    if len(parts) > 1 and set(parts) <= set(known):
-        hint = f" Name the columns one by one: {', '.join(map(repr, parts))}."
-    return Fault(argument, f"names the unknown column {name!r}", hint=hint)
-
-
 MERGED = {"sex": {"M": ["m", "Male"]}}  # an example
 
 
@@ -110,14 +99,6 @@ def merged_labels(merge: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str,
 def cut_into_bins(column: str) -> Words:
     """What to do with a column of too many numbers."""
     return Words("cut it with {} (quarters) or edges of your own", Set("bins", {column: 4}, of="Audit"))
-
-
-def is_number(value: object) -> bool:
-    """Whether it is a finite number, or a text that stands for one."""
-    try:
-        return not isinstance(value, bool) and bool(np.isfinite(float(value)))  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
 
 
 def count_faults(

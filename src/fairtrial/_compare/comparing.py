@@ -6,18 +6,15 @@ import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.cells import Cells
+from fairtrial._audit.cells import Cells, atom_of_rows
 from fairtrial._audit.groups import by_attributes, check_target_columns, compared_groups
-from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.people import WeightedRows, atom_of_rows, paired_gaps
-from fairtrial._compare.probable_groups import find_probable, probable_bounds
-from fairtrial._compare.request import Request
+from fairtrial._compare.request import Request, within_columns
 from fairtrial._compare.sorted_groups import (
     OwnEstimate,
     SortedGroups,
@@ -27,22 +24,23 @@ from fairtrial._compare.sorted_groups import (
     target_cells,
     with_target,
 )
-from fairtrial._compare.strata import adjust, adjust_by_model, refuse_within, within_columns
 from fairtrial._compare.tolerance import Band, check_band, refuse_ratio_of_means
-from fairtrial._compare.unknown_outcomes import bound_gaps, bounds_note, find_unknown
 from fairtrial._errors import FairtrialWarning, Fault, InputError, Named, NotApplicable, Note, Words
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.evidence.members import Members
-from fairtrial._inference.laws.choose_gaps import bounded
 from fairtrial._inference.laws.gaps import Gaps
-from fairtrial._inference.laws.linear_gaps import LinearGaps
-from fairtrial._inference.laws.sums_gaps import mean_ratios
-from fairtrial._inference.means.known_targets import estimate_gaps
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._method.known_outcomes import refuse_selective
+from fairtrial._method.selective_labels import refuse_selective
 from fairtrial._metrics.groups import Target
 from fairtrial._metrics.values import Metric
 from fairtrial._work import announce
+
+if TYPE_CHECKING:  # of evidence that few audits have, loaded where one has it
+    from fairtrial._audit.unknown_outcomes import OutcomeCells
+    from fairtrial._compare.between_ends import Bounds
+    from fairtrial._compare.people import WeightedRows
+    from fairtrial._compare.probable_groups import ProbableCells
+    from fairtrial._compare.strata import Within
 
 RATIO_OF_MEANS = (
     "Ratios of means are inferred from sums (n, mean, second and third central sums, smallest and largest value), "
@@ -83,8 +81,9 @@ def find_disparities(request: Request, metric: Metric) -> Disparities:
     within = within_columns(who, audit, request.within, attributes, request.by_model)
     request = replace(request, within=within)
     asked_for = with_target((*attributes, *request.strata), compared)
-    unknown = find_unknown(who, audit, metric, asked_for, compared)
-    probable = find_probable(who, audit, metric, with_target(attributes, compared), compared)
+    unknown, probable = known_in_part(
+        who, audit, metric, compared, counted=asked_for, attributes=with_target(attributes, compared)
+    )
     other = unknown or probable
     cells = target_cells(who, audit, metric, asked_for, compared, None if other is None else other.cells)
     compared = _worked_out(who, audit, metric, cells, compared)
@@ -99,43 +98,92 @@ def find_disparities(request: Request, metric: Metric) -> Disparities:
     return compare_sorted(request, metric, found, compared)
 
 
+def known_in_part(
+    who: str,
+    audit: Audit,
+    metric: Metric,
+    target: Target | OwnEstimate,
+    *,
+    counted: tuple[str, ...],
+    attributes: tuple[str, ...],
+) -> tuple[OutcomeCells | None, ProbableCells | None]:
+    """The people whose outcome is unknown, and the groups that are known with a probability, where there are any."""
+    unknown, probable = None, None
+    if audit.unlabelled is not None:
+        from fairtrial._compare.unknown_outcomes import find_unknown
+
+        unknown = find_unknown(who, audit, metric, counted, target)
+    if any(name in audit.probable for name in attributes):
+        from fairtrial._compare.probable_groups import find_probable
+
+        probable = find_probable(who, audit, metric, attributes, target)
+    return unknown, probable
+
+
 def compare_sorted(
     request: Request, metric: Metric, found: SortedGroups, target: Target | OwnEstimate
 ) -> Disparities:
     """The gaps of the groups that are tested."""
-    who, audit, cells, atoms = request.who, request.audit, found.cells, found.atoms
-    comparison = _comparison(who, found.member, cells, target, atoms)
+    who, audit, atoms = request.who, request.audit, found.atoms
+    comparison = _comparison(who, found.member, found.cells, target, atoms)
     beside = None
     if request.scale == "ratio":
         if not atoms.binary:
             refuse_ratio_of_means(who, getattr(target, "kind", "estimate"))
         beside = compare_sorted(replace(request, scale="difference"), metric, found, target).gaps
     if request.within:
+        from fairtrial._compare.strata import refuse_within
+
         refuse_within(who, audit, metric, request.within, target, request.by_model)
-    gaps: Gaps
-    bounds: Bounds | None = None
-    if found.unknown is not None:
-        gaps, behind = bound_gaps(request, found.unknown, comparison, atoms)
-        bounds, notes = behind, [bounds_note(behind)]
-    elif found.probable is not None:
-        gaps, bounds, notes = probable_bounds(request, found.probable, comparison)
-    elif found.paired is not None:
-        gaps, notes = paired_gaps(request, found.paired, comparison)
-    elif found.weighted is not None:
-        gaps, notes = _weighted_gaps(request, found.weighted, comparison, target)
-    elif beside is not None and not atoms.binary:
-        gaps, notes = mean_ratios(atoms, comparison, beside), [Note("ratio-of-means", RATIO_OF_MEANS)]
-    else:
-        gaps, notes = _plain_gaps(request, metric, cells, atoms, comparison, target)
-    within = None
-    if request.by_model:
-        within = adjust_by_model(request, metric, cells, comparison, gaps)
-    elif request.within:
-        within = adjust(request, cells, atoms, comparison, gaps, found.weighted)
+    gaps, notes, bounds = _inferred(request, metric, found, comparison, target, beside)
+    within = _adjusted(request, metric, found, comparison, gaps)
     return Disparities(
         request=request, metric=metric, people=found, target=target, comparison=comparison,
         gaps=gaps if within is None else within.gaps, notes=notes, beside=beside, within=within, bounds=bounds,
     )  # fmt: skip
+
+
+def _inferred(
+    request: Request,
+    metric: Metric,
+    found: SortedGroups,
+    comparison: Comparison,
+    target: Target | OwnEstimate,
+    beside: Gaps | None,
+) -> tuple[Gaps, list[Note], Bounds | None]:
+    """The gaps by the evidence there is, and what is behind those of which only the ends are known."""
+    if found.unknown is not None:
+        from fairtrial._compare.unknown_outcomes import bound_gaps, bounds_note
+
+        gaps, behind = bound_gaps(request, found.unknown, comparison, found.atoms)
+        return gaps, [bounds_note(behind)], behind
+    if found.probable is not None:
+        from fairtrial._compare.probable_groups import probable_bounds
+
+        gaps, bounds, notes = probable_bounds(request, found.probable, comparison)
+        return gaps, notes, bounds
+    if found.paired is not None:
+        return *found.paired.gaps(request, comparison), None
+    if found.weighted is not None:
+        return *_weighted_gaps(request, found.weighted, comparison, target), None
+    if beside is not None and not found.atoms.binary:
+        from fairtrial._inference.laws.sums_gaps import mean_ratios
+
+        return mean_ratios(found.atoms, comparison, beside), [Note("ratio-of-means", RATIO_OF_MEANS)], None
+    return *_plain_gaps(request, metric, found.cells, found.atoms, comparison, target), None
+
+
+def _adjusted(
+    request: Request, metric: Metric, found: SortedGroups, comparison: Comparison, gaps: Gaps
+) -> Within | None:
+    """The gaps among people alike in what `within` names."""
+    if not (request.within or request.by_model):
+        return None
+    from fairtrial._compare.strata import adjust, adjust_by_model
+
+    if request.by_model:
+        return adjust_by_model(request, metric, found.cells, comparison, gaps)
+    return adjust(request, found.cells, found.atoms, comparison, gaps, found.weighted)
 
 
 def _comparison(
@@ -165,7 +213,7 @@ def _weighted_gaps(
     text = (
         "Weights and repeated rows: inference at the number of people that the gap's own variance is worth."
     )
-    return LinearGaps(weighted.sums, comparison, request.scale), [Note("effective-counts", text)]
+    return weighted.gaps(comparison, request.scale), [Note("effective-counts", text)]
 
 
 def _plain_gaps(
@@ -180,6 +228,9 @@ def _plain_gaps(
     notes: list[Note] = []
     audit = request.audit
     if isinstance(target, OwnEstimate):
+        from fairtrial._inference.laws.bounded_means import bounded
+        from fairtrial._inference.means.known_targets import estimate_gaps
+
         codes, values, influence = _estimate_rows(request.who, audit, metric, cells, target)
         text = "The target is an estimate of your own: orthogonal scores carry its influence values."
         own = estimate_gaps(atoms, comparison, codes, values, target.value, influence)

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from fairtrial._audit.cells import Cells, Rows
 from fairtrial._audit.direction import harmed_side
-from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import OwnEstimate, SortedGroups, Untested
-from fairtrial._compare.strata import Within
 from fairtrial._errors import Note
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_covariance
 from fairtrial._inference.evidence.members import Members
-from fairtrial._inference.joint.joint_test import bounded_joint, is_too_large, shrunk, without_undefined
-from fairtrial._inference.joint.vector_likelihood import quadratic_test
-from fairtrial._inference.laws.end_gaps import EndGaps
 from fairtrial._inference.laws.gaps import Gaps, JointTest, no_gap
-from fairtrial._inference.means.known_targets import OrthogonalGaps
 from fairtrial._inference.multiplicity import bonferroni_level, simultaneous_level
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Scale
-from fairtrial._method.known_outcomes import left_out_details
+from fairtrial._method.selective_labels import left_out_details
 from fairtrial._metrics.groups import Effect, Group, Target, effect_of
 from fairtrial._metrics.values import Direction, Metric, Role
+
+if TYPE_CHECKING:
+    from fairtrial._compare.between_ends import Bounds
+    from fairtrial._compare.strata import Within
+    from fairtrial._inference.laws.end_gaps import EndGaps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,8 +89,8 @@ class Disparities:
 
     def ends(self, index: int) -> tuple[float, float]:
         """Between what a gap lies of which only the ends are known."""
-        assert isinstance(self.gaps, EndGaps)
-        return float(self.gaps.least.estimate[index]), float(self.gaps.most.estimate[index])
+        gaps = cast("EndGaps", self.gaps)
+        return float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
 
     def is_open(self, index: int) -> bool:
         """Whether what is not known decides on which side of the tolerance a gap lies; else the sample is too small."""
@@ -207,6 +206,8 @@ class Disparities:
     @property
     def too_many(self) -> bool:
         """Whether the gaps are too many for their joint law, where no other law is at hand."""
+        from fairtrial._inference.joint.joint_test import is_too_large
+
         return self.gaps.covariance is None and is_too_large(*self.member.shape)
 
     def together(self, level: float, seed: int) -> float:
@@ -223,6 +224,8 @@ class Disparities:
 
     def joint(self) -> JointTest:
         """Test that every group's gap is zero."""
+        from fairtrial._inference.joint.joint_test import bounded_joint, without_undefined
+
         own = self.gaps.joint()
         if own is not None:
             return own
@@ -243,6 +246,8 @@ class Disparities:
 
     def _own_joint(self, told: Bools) -> JointTest | None:
         """By the likelihood asked for, where the target is an estimate of the caller's own."""
+        from fairtrial._inference.means.known_targets import OrthogonalGaps
+
         inner = getattr(self.gaps, "inner", self.gaps)
         if not isinstance(self.target, OwnEstimate) or not isinstance(inner, OrthogonalGaps):
             return None
@@ -250,8 +255,12 @@ class Disparities:
         return test if test is None or self.binary else self._shrunk(test)
 
     def _shrunk(self, test: JointTest) -> JointTest:
+        from fairtrial._inference.joint.joint_test import shrunk
+
         return shrunk(test, self.gaps, np.zeros(self.gaps.estimate.size))
 
     def _quadratic(self, gap: Floats, covariance: Floats) -> JointTest:
+        from fairtrial._inference.joint.vector_likelihood import quadratic_test
+
         test = quadratic_test(gap, covariance)
         return test if self.binary else self._shrunk(test)

@@ -16,11 +16,11 @@ from fairtrial._compare.rows import Line, adjust
 from fairtrial._compare.tolerance import Band, adjusted_notes, find_scaled_band, inference_notes, plain_band
 from fairtrial._compare.words import DESCRIBED, FAVOURED, band_words
 from fairtrial._errors import Fault, Named, NotApplicable, Note, Set, Words, notes_where
-from fairtrial._method.known_outcomes import left_out_details, left_out_notes, refuse_selective
+from fairtrial._labels import in_a_sentence
+from fairtrial._method.selective_labels import left_out_details, left_out_notes, refuse_selective
 from fairtrial._metrics.groups import describes_people
 from fairtrial._metrics.values import Metric, role, told_label
 from fairtrial._results.column import Verdict
-from fairtrial._results.text import in_a_sentence
 
 WHO = "measure"
 # states of lines, the most important first, and the verdict that they give

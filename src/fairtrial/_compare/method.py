@@ -111,9 +111,8 @@ def measure(
     """
     from fairtrial._audit.groups import by_attributes, check_target_columns
     from fairtrial._compare.measure_answer import answer, each_bin, refuse_weighted
-    from fairtrial._compare.request import Request
+    from fairtrial._compare.request import Request, within_columns
     from fairtrial._compare.sorted_groups import with_target
-    from fairtrial._compare.strata import within_columns
     from fairtrial._metrics.groups import find_target
     from fairtrial._metrics.table import find_metrics
 

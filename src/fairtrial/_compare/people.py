@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.cells import Cells, Rows, WeightSides
+from fairtrial._audit.cells import Cells, Rows, WeightSides, atom_of_rows
 from fairtrial._audit.reading import LARGEST
 from fairtrial._compare.request import Request
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.evidence.unit_sums import MANY_ROWS, UnitSums, are_little, nodes_of_powers
 from fairtrial._inference.laws.gaps import Gaps
-from fairtrial._inference.laws.pair_gaps import PairedAnswers, pair_gaps
+from fairtrial._inference.laws.linear_gaps import LinearGaps
+from fairtrial._inference.laws.pair_gaps import PairedAnswers, first_answers, pair_gaps
+from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.ways import RateMethod, Scale
 from fairtrial._metrics.groups import Group, Target
 from fairtrial._metrics.values import Metric, Role
 from fairtrial._results.text import counted
-
-
-# -- Which finest group each row belongs to.
-def atom_of_rows(cells: Cells, rows: Rows) -> NDArray[np.int64]:
-    """The cell each row belongs to."""
-    key, cell_key = np.zeros(rows.n, dtype=np.int64), np.zeros(len(cells.rows), dtype=np.int64)
-    for position, name in enumerate(cells.attributes):
-        labels = cells.labels[name]
-        coded = rows.attributes[name]
-        place = np.array([labels.index(label) for label in coded.labels], dtype=np.int64)
-        key = key * len(labels) + place[coded.codes]
-        cell_key = cell_key * len(labels) + cells.codes[:, position]
-    order = np.argsort(cell_key)
-    return order[np.searchsorted(cell_key[order], key)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +34,10 @@ class WeightedRows:
     source: Rows | Cells
     sums: UnitSums
     atoms: Atoms
+
+    def gaps(self, comparison: Comparison, scale: Scale = "difference") -> LinearGaps:
+        """Gaps by the sums of weights and people."""
+        return LinearGaps(self.sums, comparison, scale)
 
 
 def weighted_rows(who: str, audit: Audit, cells: Cells, metric: Metric) -> WeightedRows | None:
@@ -197,6 +192,27 @@ class PairedRows:
         """The pairs of every group."""
         return [self.pairs(*sides) for sides in zip(comparison.member, comparison.reference, strict=True)]
 
+    def first_answers(self, samples: Sequence[PairedAnswers], rate_method: RateMethod) -> Gaps:
+        """Each group's own rate among the people who are compared."""
+        return first_answers(samples, self.binary, rate_method)
+
+    def gaps(self, request: Request, comparison: Comparison) -> tuple[Gaps, list[Note]]:
+        """Gaps between the answers to one person; a pair is alike in all else, so nothing is adjusted for."""
+        faults = request.refuse_interval("pairs")
+        if request.scale == "ratio":
+            required = "'ratio' is not for pairs: only their difference has a law here"
+            faults.append(Fault("scale", required, cure="Leave it out"))
+        if request.within:
+            required = "is not for pairs: both answers are about one person, who is alike in all else"
+            faults.append(Fault("within", required, cure="Leave it out"))
+        if faults:
+            raise NotApplicable(request.who, faults)
+        text = (
+            "Pairs: each person's answer in the group is compared with the same person's answer in the target; people "
+            "with one of the two answers only are counted and not compared."
+        )
+        return pair_gaps(self.samples(comparison), self.binary), [Note("pairs", text)]
+
 
 def paired_rows(who: str, audit: Audit, cells: Cells, metric: Metric, target: object) -> PairedRows | None:
     """None where the audit names no pairs; what cannot be compared pair by pair is refused by name."""
@@ -234,19 +250,41 @@ def _refuse(who: str, audit: Audit, metric: Metric, target: object) -> None:
         raise NotApplicable(who, faults)
 
 
-def paired_gaps(request: Request, paired: PairedRows, comparison: Comparison) -> tuple[Gaps, list[Note]]:
-    """Gaps between the answers to one person; a pair is alike in all else, so nothing is adjusted for."""
-    faults = request.refuse_interval("pairs")
-    if request.scale == "ratio":
-        required = "'ratio' is not for pairs: only their difference has a law here"
-        faults.append(Fault("scale", required, cure="Leave it out"))
-    if request.within:
-        required = "is not for pairs: both answers are about one person, who is alike in all else"
-        faults.append(Fault("within", required, cure="Leave it out"))
-    if faults:
-        raise NotApplicable(request.who, faults)
-    text = (
-        "Pairs: each person's answer in the group is compared with the same person's answer in the target; people "
-        "with one of the two answers only are counted and not compared."
-    )
-    return pair_gaps(paired.samples(comparison), paired.binary), [Note("pairs", text)]
+# -- The ratio to the highest rate of weighted rows and repeated units: as of counts, by the law of their
+# ratios.
+class LinearHighest(NamedTuple):
+    """Per group: limits of its ratio to the highest true rate, and whether some pair shows it below the band."""
+
+    low: Floats
+    high: Floats
+    below: Bools
+
+
+def linear_to_highest(
+    sums: UnitSums, member: Bools, band: tuple[float, float], level: float
+) -> LinearHighest:
+    """Pairs as in `rates.highest`: lower limits uncorrected, upper ones and the pairs' tests each with their part."""
+    groups = len(member)
+    low, high, below = np.ones(groups), np.ones(groups), np.zeros(groups, dtype=bool)
+    pairs, p_values = [], []
+    for i in range(groups):
+        others = np.arange(groups) != i
+        gaps = LinearGaps(
+            sums, Comparison(np.repeat(member[i : i + 1], groups - 1, 0), member[others]), "ratio"
+        )
+        lows = gaps.limits(level)[0]
+        highs = gaps.limits(1.0 - (1.0 - level) / (groups - 1.0))[1]
+        # a pair without inference says nothing: no lower limit, and none from above
+        low[i] = min(1.0, float(np.nan_to_num(lows, nan=0.0).min()))
+        high[i] = min(1.0, float(np.nan_to_num(highs, nan=np.inf).min()))
+        later = np.flatnonzero(others) > i
+        pairs += [
+            (i, int(j), ratio)
+            for j, ratio in zip(np.flatnonzero(others)[later], gaps.estimate[later], strict=True)
+        ]
+        p_values.append(gaps.p_inside(*band)[later])
+    adjusted = holm(np.concatenate(p_values))
+    for (i, j, ratio), p in zip(pairs, adjusted, strict=True):
+        if p <= 1.0 - level:
+            below[i if ratio < 1.0 else j] = True
+    return LinearHighest(low, high, below)

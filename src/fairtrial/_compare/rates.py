@@ -4,40 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairtrial._audit.cells import Cells
 from fairtrial._audit.direction import harmed_side
 from fairtrial._audit.groups import by_attributes, check_target, compared_groups
-from fairtrial._compare.comparing import compare_sorted
+from fairtrial._compare.comparing import compare_sorted, known_in_part
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.probable_groups import DEPENDS as PROBABLE
-from fairtrial._compare.probable_groups import find_probable, probable_rates
 from fairtrial._compare.request import Request
 from fairtrial._compare.rows import Line, gap_rows
 from fairtrial._compare.sorted_groups import SortedGroups, members_of, opposite, sort_groups, with_target
 from fairtrial._compare.tolerance import Band, band_p_values, check_band
-from fairtrial._compare.unknown_outcomes import DEPENDS as UNKNOWN
-from fairtrial._compare.unknown_outcomes import find_unknown, own_rates
 from fairtrial._compare.words import NOBODY
 from fairtrial._inference.evidence.atoms import Comparison
 from fairtrial._inference.evidence.members import Members
-from fairtrial._inference.evidence.unit_sums import UnitSums
 from fairtrial._inference.laws.choose_gaps import make_gaps
-from fairtrial._inference.laws.end_gaps import EndGaps
 from fairtrial._inference.laws.gaps import Gaps
-from fairtrial._inference.laws.linear_gaps import LinearGaps
-from fairtrial._inference.laws.pair_gaps import first_answers
-from fairtrial._inference.laws.sums_gaps import mean_ratios
-from fairtrial._inference.multiplicity import holm
-from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import BinaryGaps
 from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
 from fairtrial._metrics.groups import FOUR_FIFTHS, Group, explicit_groups, is_selection
 from fairtrial._metrics.values import Metric, role
 from fairtrial._results.column import State, defined_or, scalar, undefined
+
+if TYPE_CHECKING:
+    from fairtrial._inference.laws.end_gaps import EndGaps
 
 # what a line takes from the row of its gap; rates and ratios are told in another way
 TAKEN = (
@@ -71,8 +64,9 @@ def cell_lines(
     compared: list[Disparities] = []
     sorted_groups: dict[str, SortedGroups] = {}
     for metric in metrics:
-        unknown = find_unknown(who, audit, metric, counted, request.target)
-        probable = find_probable(who, audit, metric, attributes, request.target)
+        unknown, probable = known_in_part(
+            who, audit, metric, request.target, counted=counted, attributes=attributes
+        )
         other = unknown or probable
         own_cells = cells if other is None else other.cells
         cells.left_out.update(own_cells.left_out)
@@ -99,7 +93,9 @@ def _cells(
     audit = request.audit
     if not any(name in audit.probable for name in attributes):
         return audit.cells(counted, metrics, weights=True, who=request.who)
-    found = find_probable(request.who, audit, metrics[0], attributes, request.target)
+    _, found = known_in_part(
+        request.who, audit, metrics[0], request.target, counted=counted, attributes=attributes
+    )
     assert found is not None
     return found.cells
 
@@ -116,7 +112,7 @@ def _rate_lines(
     rate = own.rates[0] if own.rates is not None else total / np.maximum(count, 1)
     people = count if own.people is None else own.people
     untested = {item.group: item.state for item in found.untested}
-    ends = _own_ends(request, found, member)
+    ends, depends = _own_ends(request, found, member)
     low, high = (own if ends is None else ends).limits(request.level)
     harmed = harmed_side(request.audit, metric)
     lines = {}
@@ -134,9 +130,7 @@ def _rate_lines(
             line.row.update({"rate_high": defined_or(high[i], why)})
             line.row.update({"events": round(float(total[i])) if atoms.binary else None})
         if n and ends is not None:
-            line.row.update(
-                {"rate": undefined(UNKNOWN if found.probable is None else PROBABLE), "events": None}
-            )
+            line.row.update({"rate": undefined(depends), "events": None})
             line.row.update(
                 {
                     "rate_least": float(ends.least.estimate[i]),
@@ -147,18 +141,25 @@ def _rate_lines(
     return lines
 
 
-def _own_ends(request: Request, found: SortedGroups, member: Members) -> EndGaps | None:
-    """Each group's own rate where only its ends are known."""
+def _own_ends(request: Request, found: SortedGroups, member: Members) -> tuple[EndGaps | None, str]:
+    """Each group's own rate where only its ends are known, and on what it depends."""
     if found.unknown is not None:
+        from fairtrial._compare import unknown_outcomes
+
         assert request.audit.unlabelled is not None
-        return own_rates(found.unknown, request.audit.unlabelled, member)
-    return None if found.probable is None else probable_rates(found.probable, member)
+        own = unknown_outcomes.own_rates(found.unknown, request.audit.unlabelled, member)
+        return own, unknown_outcomes.DEPENDS
+    if found.probable is not None:
+        from fairtrial._compare import probable_groups
+
+        return probable_groups.probable_rates(found.probable, member), probable_groups.DEPENDS
+    return None, ""
 
 
 def _own_gaps(request: Request, found: SortedGroups, zero: Comparison) -> Gaps:
     """Each group's gap to a known zero: its own rate with its interval."""
     if found.weighted is not None:
-        return LinearGaps(found.weighted.sums, zero)
+        return found.weighted.gaps(zero)
     return make_gaps(found.atoms, zero, rate_method=request.rate_interval)
 
 
@@ -208,7 +209,7 @@ def _pair_cells(found: Disparities) -> list[dict[str, Any]]:
     if found.people.paired is None:
         return []
     samples = found.people.paired.samples(found.comparison)
-    own = first_answers(samples, found.binary, found.request.rate_interval)
+    own = found.people.paired.first_answers(samples, found.request.rate_interval)
     low, high = own.limits(found.request.level)
     return [
         {
@@ -253,7 +254,7 @@ def ratio_limits(disparities: Disparities, low: Floats, high: Floats) -> tuple[F
     if not disparities.binary:
         return _mean_ratio_limits(disparities)
     if disparities.people.weighted is not None:
-        return LinearGaps(disparities.people.weighted.sums, disparities.comparison, "ratio").limits(level)
+        return disparities.people.weighted.gaps(disparities.comparison, "ratio").limits(level)
     ratios = BinaryGaps(disparities.atoms, disparities.comparison, "ratio")
     limits, partly = ratios.any_limits(level), ratios.parts.shape == "partial"
     return np.where(partly, np.nan, limits[0]), np.where(partly, np.nan, limits[1])
@@ -266,6 +267,8 @@ def _mean_ratio_limits(disparities: Disparities) -> tuple[Floats, Floats] | None
         return gaps.limits(level)
     if disparities.metric.value != role.amount or disparities.people.weighted is not None:
         return None
+    from fairtrial._inference.laws.sums_gaps import mean_ratios
+
     low, high = mean_ratios(disparities.atoms, disparities.comparison, gaps).limits(level)
     return low, high
 
@@ -339,6 +342,8 @@ def _infer_from_counts(family: Family, request: Request, found: SortedGroups) ->
 
 def _infer_from_rows(family: Family, request: Request, found: SortedGroups) -> None:
     """Of weighted rows and persons with several."""
+    from fairtrial._compare.people import linear_to_highest
+
     assert found.weighted is not None
     sums = found.weighted.sums
     if request.audit.favourable == 0:
@@ -353,43 +358,3 @@ def _infer_from_rows(family: Family, request: Request, found: SortedGroups) -> N
             }
         )
         line.row["four_fifths"] = bool(limits.below[place])
-
-
-# -- The ratio to the highest rate of weighted rows and repeated units: as of counts, by the law of their
-# ratios.
-class LinearHighest(NamedTuple):
-    """Per group: limits of its ratio to the highest true rate, and whether some pair shows it below the band."""
-
-    low: Floats
-    high: Floats
-    below: Bools
-
-
-def linear_to_highest(
-    sums: UnitSums, member: Bools, band: tuple[float, float], level: float
-) -> LinearHighest:
-    """Pairs as in `rates.highest`: lower limits uncorrected, upper ones and the pairs' tests each with their part."""
-    groups = len(member)
-    low, high, below = np.ones(groups), np.ones(groups), np.zeros(groups, dtype=bool)
-    pairs, p_values = [], []
-    for i in range(groups):
-        others = np.arange(groups) != i
-        gaps = LinearGaps(
-            sums, Comparison(np.repeat(member[i : i + 1], groups - 1, 0), member[others]), "ratio"
-        )
-        lows = gaps.limits(level)[0]
-        highs = gaps.limits(1.0 - (1.0 - level) / (groups - 1.0))[1]
-        # a pair without inference says nothing: no lower limit, and none from above
-        low[i] = min(1.0, float(np.nan_to_num(lows, nan=0.0).min()))
-        high[i] = min(1.0, float(np.nan_to_num(highs, nan=np.inf).min()))
-        later = np.flatnonzero(others) > i
-        pairs += [
-            (i, int(j), ratio)
-            for j, ratio in zip(np.flatnonzero(others)[later], gaps.estimate[later], strict=True)
-        ]
-        p_values.append(gaps.p_inside(*band)[later])
-    adjusted = holm(np.concatenate(p_values))
-    for (i, j, ratio), p in zip(pairs, adjusted, strict=True):
-        if p <= 1.0 - level:
-            below[i if ratio < 1.0 else j] = True
-    return LinearHighest(low, high, below)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.groups import MINIMUM_SIZE
-from fairtrial._errors import Fault, Note
+from fairtrial._audit.groups import MINIMUM_SIZE, by_attributes, check_not_continuous
+from fairtrial._errors import Fault, InputError, Note, Set, Words
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership
-from fairtrial._inference.joint.joint_test import joint_test
-from fairtrial._inference.joint.vector_likelihood import orthogonal_joint
 from fairtrial._inference.laws.choose_gaps import make_gaps
 from fairtrial._inference.laws.gaps import Gaps, JointTest
-from fairtrial._inference.means.known_targets import ScorePoints
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import RateMethod, Scale
+
+if TYPE_CHECKING:
+    from fairtrial._inference.means.known_targets import ScorePoints
 
 
 class Procedure:
@@ -32,10 +32,14 @@ class Procedure:
         target_rate: Floats,
     ) -> JointTest:  # fmt: skip
         """Test that every gap is zero; `reference` holds the people of a target that all groups share."""
+        from fairtrial._inference.joint.joint_test import joint_test
+
         return joint_test(atoms, member, reference, known, gaps=gaps)
 
     def own_joint(self, points: list[ScorePoints | None], told: Bools) -> JointTest | None:
         """The same against an estimate of the caller's own."""
+        from fairtrial._inference.joint.vector_likelihood import orthogonal_joint
+
         return orthogonal_joint(points, told, "empirical")
 
     def notes(self, comparison: Comparison) -> list[Note]:
@@ -81,3 +85,30 @@ class Request:
         if self.rate_interval == "bounded":
             return []
         return [Fault("interval", f"is not for {evidence}", cure="Leave it out")]
+
+
+def within_columns(
+    who: str, audit: Audit, within: object, attributes: Sequence[str], by_model: bool = False
+) -> tuple[str, ...]:
+    """The columns that `within` names, checked; a model takes numbers as they are."""
+    if within is None:
+        if by_model:
+            required = "needs the columns in which people must be alike"
+            raise InputError(
+                who, Fault("adjustment", required, cure=Words("name them with {}", Set("within", "job")))
+            )
+        return ()
+    names = by_attributes(who, audit, within, "within")
+    for name in names:
+        if name in attributes:
+            raise InputError(
+                who,
+                Fault(
+                    "within",
+                    f"names {name!r}, whose groups are compared",
+                    cure="name another column, or leave it out",
+                ),
+            )
+        if not by_model:
+            check_not_continuous(who, audit, name, "within")
+    return names

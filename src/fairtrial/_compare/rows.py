@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from fairtrial._compare.disparities import Disparities
-from fairtrial._compare.strata import adjusted_cells
 from fairtrial._compare.words import (
     DESCRIBED,
     FAVOURED,
@@ -22,13 +21,15 @@ from fairtrial._compare.words import (
     sentence,
     unit_of,
 )
-from fairtrial._inference.laws.end_gaps import EndGaps
 from fairtrial._inference.laws.gaps import SMALLEST_P, Gaps
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.groups import Effect, Group, describes_people, effect_of
 from fairtrial._metrics.values import Direction, Metric
 from fairtrial._results.column import State, scalar, undefined
+
+if TYPE_CHECKING:
+    from fairtrial._inference.laws.end_gaps import EndGaps
 
 Limits = tuple[Floats, Floats]
 
@@ -67,6 +68,7 @@ def gap_rows(found: Disparities, level: float, limits: Mapping[str, Limits]) -> 
                 row |= {f"{name}_low": low, f"{name}_high": high}
         row |= found.unpaired(index)
         if found.within is not None:
+            from fairtrial._compare.strata import adjusted_cells
             from fairtrial._compare.unmeasured import unmeasured_cells
 
             row |= adjusted_cells(found.within, level, index) | unmeasured_cells(found, level, index)
@@ -96,10 +98,9 @@ def _ratio_cell(value: float, why: str | None) -> Any:
 
 def _bound_cells(found: Disparities, index: int, level: float) -> dict[str, Any]:
     """Where only the ends are known: no estimate, but what it lies between."""
-    gaps, differences, bounds = found.gaps, found.differences, found.bounds
+    gaps, differences = cast("EndGaps", found.gaps), cast("EndGaps", found.differences)
+    bounds = found.bounds
     assert bounds is not None
-    assert isinstance(gaps, EndGaps)
-    assert isinstance(differences, EndGaps)
     unknown = undefined(gaps.reason[index] or bounds.depends)
     cells: dict[str, Any] = {
         **bounds.more_cells(index, level),

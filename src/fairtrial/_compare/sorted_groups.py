@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.cells import Cells
+from fairtrial._audit.cells import Cells, atom_of_rows
 from fairtrial._audit.groups import check_target
-from fairtrial._audit.unknown_outcomes import OutcomeCells
-from fairtrial._compare.people import PairedRows, WeightedRows, atom_of_rows, paired_rows, weighted_rows
-from fairtrial._compare.probable_groups import ProbableCells
 from fairtrial._compare.words import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial._errors import Fault, InputError
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership
@@ -22,6 +19,11 @@ from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._metrics.groups import Group, Target, find_target
 from fairtrial._metrics.values import Metric
 from fairtrial._results.column import State
+
+if TYPE_CHECKING:
+    from fairtrial._audit.unknown_outcomes import OutcomeCells
+    from fairtrial._compare.people import PairedRows, WeightedRows
+    from fairtrial._compare.probable_groups import ProbableCells
 
 Tested = list[tuple[int, Group]]  # the groups that are compared, with their places among those present
 
@@ -106,11 +108,15 @@ def sort_groups(
     there = members_of(cells, groups)
     some = there.any()
     present, there = [group for group, found in zip(groups, some, strict=True) if found], there[some]
-    weighted = weighted_rows(who, audit, cells, metric) if probable is None else None
+    weighted, paired = None, None
+    if probable is None and any(audit.has(role) for role in ("weight", "unit", "pair")):
+        from fairtrial._compare.people import paired_rows, weighted_rows
+
+        weighted = weighted_rows(who, audit, cells, metric)
+        paired = paired_rows(who, audit, cells, metric, target)
     atoms = find_atoms(who, audit, cells, metric) if weighted is None else weighted.atoms
     tested, untested = _sort_out(present, there, cells, atoms, target, minimum, weighted)
     member = there[np.array([place for place, _ in tested], dtype=np.intp)]
-    paired = paired_rows(who, audit, cells, metric, target) if probable is None else None
     if paired is not None and isinstance(target, Target):
         tested, member, few = _enough_pairs(paired, tested, member, cells, target, minimum)
         untested += few

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.cells import Cells, Rows
-from fairtrial._audit.groups import by_attributes, check_not_continuous
-from fairtrial._compare.people import WeightedRows, atom_of_rows
+from fairtrial._audit.cells import Cells, Rows, atom_of_rows
+from fairtrial._compare.people import WeightedRows
 from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import OwnEstimate
-from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
+from fairtrial._errors import Fault, NotApplicable, Note, Set, Words
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.laws.linear_gaps import LinearGaps
@@ -48,33 +47,6 @@ class Within:
     @property
     def words(self) -> str:
         return " and ".join(self.columns)
-
-
-def within_columns(
-    who: str, audit: Audit, within: object, attributes: Sequence[str], by_model: bool = False
-) -> tuple[str, ...]:
-    """The columns that `within` names, checked; a model takes numbers as they are."""
-    if within is None:
-        if by_model:
-            required = "needs the columns in which people must be alike"
-            raise InputError(
-                who, Fault("adjustment", required, cure=Words("name them with {}", Set("within", "job")))
-            )
-        return ()
-    names = by_attributes(who, audit, within, "within")
-    for name in names:
-        if name in attributes:
-            raise InputError(
-                who,
-                Fault(
-                    "within",
-                    f"names {name!r}, whose groups are compared",
-                    cure="name another column, or leave it out",
-                ),
-            )
-        if not by_model:
-            check_not_continuous(who, audit, name, "within")
-    return names
 
 
 def refuse_within(

@@ -27,9 +27,9 @@ from fairtrial._compare.thresholds import (
 from fairtrial._errors import Note
 from fairtrial._inference.rates.all_thresholds import band, exact_limits
 from fairtrial._inference.rates.sorted_scores import SortedScores
-from fairtrial._method.known_outcomes import refuse_selective
+from fairtrial._labels import in_a_sentence
+from fairtrial._method.selective_labels import refuse_selective
 from fairtrial._metrics.values import Metric, role
-from fairtrial._results.text import in_a_sentence
 
 
 def answer_thresholds(request: Request, metrics: Sequence[Metric], interval: str | None) -> MeasureResult:

@@ -11,14 +11,12 @@ from fairtrial._audit.direction import harmed_side
 from fairtrial._compare.disparities import Disparities
 from fairtrial._compare.request import Request
 from fairtrial._compare.sorted_groups import OwnEstimate
-from fairtrial._compare.strata import within_notes
 from fairtrial._errors import Example, Fault, InputError, NotApplicable, Note, Words, notes_where
-from fairtrial._inference.laws.choose_gaps import ROWS_RULE, SKEWNESS_RULE, SUMS_RULE, BoundedGaps
 from fairtrial._inference.laws.gaps import Gaps
-from fairtrial._inference.laws.pair_gaps import CHANGED_RULE
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import FEW_EVENTS
-from fairtrial._method.known_outcomes import left_out_notes
+from fairtrial._inference.ways import CHANGED_RULE, ROWS_RULE, SKEWNESS_RULE, SUMS_RULE
+from fairtrial._method.selective_labels import left_out_notes
 from fairtrial._metrics.groups import find_side
 from fairtrial._metrics.values import Metric
 from fairtrial._options import Share
@@ -189,6 +187,8 @@ def adjusted_notes(disparities: Disparities) -> list[Note]:
     """Who is compared among people alike, and where their gap differs."""
     if disparities.within is None:
         return []
+    from fairtrial._compare.strata import within_notes
+
     return within_notes(disparities.within, [group.label for group in disparities.groups])
 
 
@@ -259,7 +259,7 @@ WAYS = {
 
 def notes_of_means(several: Sequence[tuple[Gaps, Sequence[str]]]) -> list[Note]:
     """How means were compared, and where that may not hold; nothing for rates. Gaps come with their groups' labels."""
-    means = [(gaps, labels) for gaps, labels in several if isinstance(gaps, BoundedGaps)]
+    means = [(gaps, labels) for gaps, labels in several if gaps.bounded_by]
     if not any(gaps.defined.any() for gaps, _ in means):
         return []
     ways = sorted({WAYS[gaps.bounded_by] for gaps, _ in means})
@@ -271,7 +271,7 @@ def notes_of_means(several: Sequence[tuple[Gaps, Sequence[str]]]) -> list[Note]:
     uneven = [
         label
         for gaps, labels in means
-        for label, odd in zip(labels, gaps.uneven & gaps.defined, strict=True)
+        for label, odd in zip(labels, gaps.unequal_spreads & gaps.defined, strict=True)
         if odd
     ]
     uneven = list(dict.fromkeys(uneven))

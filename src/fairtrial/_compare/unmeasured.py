@@ -13,9 +13,7 @@ from fairtrial._inference.laws.model_gaps import ModelGaps
 from fairtrial._inference.laws.strata_gaps import LinearStrataGaps, StrataGaps
 from fairtrial._inference.laws.sums_gaps import MeanStrataGaps
 from fairtrial._inference.rates.two_rates import TwoRates
-from fairtrial._inference.sensitivity.model_odds import odds_to_move
-from fairtrial._inference.sensitivity.strata_odds import odds_to_explain
-from fairtrial._inference.sensitivity.variance_share import share_to_move
+from fairtrial._inference.sensitivity import odds_to_explain, odds_to_move, share_to_move
 from fairtrial._results.column import undefined
 
 NOTHING_SHOWN = "no gap and no certificate is shown that it could overturn"

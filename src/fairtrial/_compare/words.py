@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import Any, Literal
 
+from fairtrial._labels import in_a_sentence
 from fairtrial._results.column import Column, StateKind, scalar, with_limits
-from fairtrial._results.text import in_a_sentence
 
 Unit = Literal["points", "number", "ratio"]
 MOST_NAMED = 4  # groups named in one sentence

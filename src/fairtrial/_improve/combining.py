@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from fairtrial._improve.components import Pair, Part
-from fairtrial._improve.contest import Contest, Decided
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Levels, bootstrap_levels
+
+if TYPE_CHECKING:  # results read its levels, and need no models for it
+    from fairtrial._improve.components import Pair, Part
+    from fairtrial._improve.contest import Contest, Decided
 
 Floats = NDArray[np.float64]
 SMALLEST_P = 1e-300  # whose z is still a number

@@ -24,7 +24,7 @@ from fairtrial._improve.arguments import Payoff
 from fairtrial._improve.rules import Floats
 from fairtrial._improve.worth import Area, Revenue, SeenRows, Worth
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, distinct_rows, group_sums
-from fairtrial._method.known_outcomes import selective_labels
+from fairtrial._method.selective_labels import selective_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

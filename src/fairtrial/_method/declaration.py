@@ -210,7 +210,7 @@ def _check_audit(
         if name not in evidence:
             audit.refuse(who, name, why=own.get(name, why))
     if complete_rows:
-        from fairtrial._method.known_outcomes import refuse_selective_rows
+        from fairtrial._method.selective_labels import refuse_selective_rows
 
         refuse_selective_rows(who, audit)
 

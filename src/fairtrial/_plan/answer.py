@@ -298,38 +298,34 @@ RUNS = 1000
 MOST_PERIODS = 5000
 
 
-def check_monitoring(asked: PlanAssumptions, disparity: float | None, each_period: int | None) -> None:
-    """What a watch's plan needs besides."""
+def _check_watch(asked: PlanAssumptions, disparity: float | None) -> float:
+    """What a watch's plan needs besides; gives the gap that it looks for."""
     faults = Faults(WHO)
     if asked.scale == "ratio":
-        faults.add(Fault("monitoring", "is planned for differences", cure="Leave the scale out"))
-    if not asked.binary:
         faults.add(
             Fault(
-                "monitoring",
-                "is planned for binary metrics only",
-                cure=Words("leave {} out, or ask for a binary metric", Named("monitoring")),
+                "each_period",
+                "a watch is planned for differences",
+                cure=Words("leave {} out", Named("scale")),
             )
         )
+    if not asked.binary:
+        cure = Words("leave {} out, or ask for a binary metric", Named("each_period"))
+        faults.add(Fault("each_period", "a watch is planned for binary metrics only", cure=cure))
     if disparity is None:
-        faults.add(
-            Fault("monitoring", Words("needs {}: how large a violation is to be found", Named("disparity")))
-        )
-    if each_period is None:
-        faults.add(
-            Fault("monitoring", Words("needs {}: how many members come in each", Named("each_period")))
-        )
+        required = Words("a watch needs {}: how large a violation is to be found", Named("disparity"))
+        faults.add(Fault("each_period", required))
     faults.raise_any()
+    assert disparity is not None
+    return disparity
 
 
-def with_monitoring(
-    result: PlanResult,
-    asked: PlanAssumptions,
-    band: tuple[float, float] | None,
-    disparity: float,
-    each_period: int,
+def answer_watched(
+    asked: PlanAssumptions, band: tuple[float, float] | None, disparity: float | None, each_period: int
 ) -> PlanResult:
     """The plan with one more line: periods until the violation is shown in as many runs as the power says."""
+    disparity = _check_watch(asked, disparity)
+    result = answer(asked, band, disparity)
     crossed = simulate(asked, band or (0.0, 0.0), disparity, each_period)
     reached = np.sort(crossed[crossed >= 0]) + 1
     needed = math.ceil(asked.power * RUNS)
@@ -368,7 +364,7 @@ def _note() -> Note:
         f"Watching: {RUNS:,} simulated watches from the first period on, each looked at after every period; the gap is "
         "there from the beginning. One that begins later is found later."
     )
-    return Note("monitoring", text)
+    return Note("watch", text)
 
 
 def simulate(asked: PlanAssumptions, band: tuple[float, float], disparity: float, each_period: int) -> Any:

@@ -150,7 +150,8 @@ def find_design(
     """The design asked for, with what is wrong with it."""
     if not given:
         return None
-    faults = [Fault("design", f"knows {', '.join(WAYS)}", got=name) for name in given if name not in WAYS]
+    known = f"knows {', '.join(WAYS)}"
+    faults = [Fault("design", known, got=name, cure="name one of them") for name in given if name not in WAYS]
     values: dict[str, list[float]] = {}
     for name in WAYS.keys() & given.keys():
         listed = given[name] if isinstance(given[name], list | tuple) else [given[name]]
@@ -158,7 +159,9 @@ def find_design(
             name, listed
         ):
             what, example = WAYS[name]
-            faults.append(Fault("design", f"takes {name!r} as {what}, such as {example}", got=given[name]))
+            faults.append(
+                Fault("design", f"must have {name!r} as {what}, such as {example}", got=given[name])
+            )
         values[name] = list(listed)
     alone = {"pair", "within"} & given.keys()
     if alone and len(given) > 1:

@@ -33,11 +33,14 @@ Groups = Annotated[
         most=1_000_000,
     ),
 ]
-Monitoring = Annotated[
-    bool, Option("Also plan a watch: periods until it shows the disparity, by simulating the very process.")
-]
 EachPeriod = Annotated[
-    int | None, Option("Members of the group that come in each period of a watch.", least=1, most=1e9)
+    int | None,
+    Option(
+        "Also plan a watch to which so many members of the group come in each period: the periods until it shows the "
+        "disparity, by simulating the very process.",
+        least=1,
+        most=1e9,
+    ),
 ]
 Design = Annotated[
     Mapping[str, Any] | None,
@@ -73,7 +76,6 @@ def plan(
     groups: Groups = 1,
     design: Design = None,
     power: Power = 0.8,
-    monitoring: Monitoring = False,
     each_period: EachPeriod = None,
     confidence_level: a.Level = 0.95,
 ) -> PlanResult:
@@ -106,10 +108,9 @@ def plan(
         each stratum its share, the group's share in it, and the rate).
     power : float, default 0.8
         The chance of success.
-    monitoring : bool, default False
-        Also plan a watch: periods until it shows the disparity, by simulating the very process.
     each_period : int or None, default None
-        Members of the group that come in each period of a watch.
+        Also plan a watch to which so many members of the group come in each period: the periods until it
+        shows the disparity, by simulating the very process.
     confidence_level : float, default 0.95
         Of the intervals.
 
@@ -127,7 +128,7 @@ def plan(
     """
     from fairtrial._compare.tolerance import find_scaled_band
     from fairtrial._metrics.table import find_metric
-    from fairtrial._plan.answer import PlanAssumptions, answer
+    from fairtrial._plan.answer import PlanAssumptions, answer, answer_watched
     from fairtrial._plan.designs import find_design
 
     asked = find_metric("plan", metric)
@@ -136,11 +137,6 @@ def plan(
         asked, rate, deviation, target_known, target_ratio, groups, power, confidence_level, scale,
         find_design(design, target_known=target_known, ratio_scale=scale == "ratio", target_ratio=target_ratio),
     )  # fmt: skip
-    if not monitoring:
+    if each_period is None:
         return answer(assumed, band, disparity)
-    from fairtrial._plan.answer import check_monitoring, with_monitoring
-
-    check_monitoring(assumed, disparity, each_period)
-    assert disparity is not None
-    assert each_period is not None
-    return with_monitoring(answer(assumed, band, disparity), assumed, band, disparity, each_period)
+    return answer_watched(assumed, band, disparity, each_period)

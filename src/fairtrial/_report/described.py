@@ -9,10 +9,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from fairtrial._labels import in_a_sentence
 from fairtrial._method.declaration import find_method
 from fairtrial._metrics.table import METRICS
 from fairtrial._results.result import Result
-from fairtrial._results.text import counted, in_a_sentence
+from fairtrial._results.text import counted
 from fairtrial._trial.ledger import LedgerLine, clearest_first
 from fairtrial._trial.two_facts import gap_words, interval_words, power_words
 

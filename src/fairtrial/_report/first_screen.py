@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairtrial._labels import in_a_sentence
 from fairtrial._method.declaration import find_method, read_result
 from fairtrial._metrics.table import METRICS
 from fairtrial._report.described import (
@@ -20,7 +21,7 @@ from fairtrial._report.described import (
     rows_left_out,
 )
 from fairtrial._report.one_gap import compared_with
-from fairtrial._results.text import counted, in_a_sentence
+from fairtrial._results.text import counted
 from fairtrial._trial.family import NAME_THE_DECISION, difference_alone, only_describes, shows
 from fairtrial._trial.in_people import line_sentence, words_of
 from fairtrial._trial.ledger import LedgerLine, alike_line, clearest_first, headline_line, ledger_of

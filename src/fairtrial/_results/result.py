@@ -146,8 +146,8 @@ class Result:
         """All charts of the result, the main one first; each method's result draws its own, or none."""
         return []
 
-    def plot(self) -> TopLevelMixin:
-        """The main chart; a notebook shows it without a network."""
+    def plot(self, path: str | None = None) -> TopLevelMixin:
+        """The main chart; a notebook, and the file `path` (.html, .svg or .png), show it without a network."""
         from fairtrial._results.charts.drawing import offline
 
         pictures = self.pictures()
@@ -156,6 +156,10 @@ class Result:
                 "plot",
                 Fault("", f"a result of {self.kind} has no chart", hint="Print it, or take to_frame()."),
             )
+        if path is not None:
+            from fairtrial._results.charts.page import save_chart
+
+            save_chart(pictures, path, title=self.question)
         return offline(pictures[0].chart)
 
     def summary(self, width: int | None = None) -> str:

@@ -59,15 +59,6 @@ def true_minus(text: str) -> str:
     return re.sub(r"(?<![\w–-])-(?=[\d.])", "−", text)
 
 
-def in_a_sentence(words: Sequence[str]) -> str:
-    """Words as a list in a sentence; none for none.
-
-    >>> in_a_sentence(["sex", "race", "age"]), in_a_sentence(["sex"]), in_a_sentence([])
-    ('sex, race and age', 'sex', '')
-    """
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else list(words))
-
-
 def _without_minus_zero(text: str, kind: Kind) -> str:
     """Nothing is minus zero, and no limit near zero is said to lie on one side of it."""
     if kind in LABELS or text[:1] not in "+-" or text.strip("+-0.,%"):

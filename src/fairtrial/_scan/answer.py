@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairtrial import _work as work
 from fairtrial._audit.audit import Audit
 from fairtrial._errors import Note
-from fairtrial._method.known_outcomes import left_out_details, left_out_notes
+from fairtrial._method.selective_labels import left_out_details, left_out_notes
 from fairtrial._results.column import State, Verdict, defined_or, undefined
 from fairtrial._results.text import counted
 from fairtrial._scan.matched_scan import MatchedScan

@@ -203,7 +203,7 @@ def scan(
     >>> [(row["protected"], row["state"]) for row in result.estimates]
     [('sex: Female', 'found'), ('sex: Male', 'found')]
     """
-    from fairtrial._method.known_outcomes import refuse_selective
+    from fairtrial._method.selective_labels import refuse_selective
     from fairtrial._metrics.table import find_metric
     from fairtrial._scan.answer import answer
     from fairtrial._scan.every_class import find_attributes, scan_every_class

@@ -25,16 +25,15 @@ from fairtrial._results.column import (
 )
 from fairtrial._results.result import Result
 from fairtrial._results.text import counted
-from fairtrial._transport.compared_rates import ComparedRates
-from fairtrial._transport.movers import SmallestChange
-from fairtrial._transport.solver.gap_test import GapTest
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from fairtrial._results.charts import Picture
-    from fairtrial._transport.movers import MovedRows
+    from fairtrial._transport.compared_rates import ComparedRates
+    from fairtrial._transport.movers import MovedRows, SmallestChange
+    from fairtrial._transport.solver.gap_test import GapTest
 
 TOO_FEW = StateKind("too few", words="not compared", compared=False)
 ALONE = StateKind("alone", words="not compared", compared=False)

@@ -15,7 +15,7 @@ from fairtrial._audit.groups import MINIMUM_SIZE, intersections
 from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._labels import MISSING, canonical
 from fairtrial._method.declaration import trial_methods
-from fairtrial._method.known_outcomes import BOUNDED, selective_labels, spans_decisions
+from fairtrial._method.selective_labels import BOUNDED, selective_labels, spans_decisions
 from fairtrial._metrics.table import find_metrics
 from fairtrial._trial.preset_tables import (
     Questions,

@@ -13,7 +13,7 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Bools, Cells, Floats, Ints, Rows
 from fairtrial._errors import Fault, InputError, Note
 from fairtrial._labels import MISSING
-from fairtrial._method.known_outcomes import left_out_details, left_out_notes
+from fairtrial._method.selective_labels import left_out_details, left_out_notes
 from fairtrial._metrics.values import Metric
 from fairtrial._watch.request import WHO, WatchRequest, period_order
 from fairtrial._work import generator

@@ -14,7 +14,7 @@ from fairtrial._audit.cells import Cells
 from fairtrial._audit.groups import by_attributes, check_target, find_groups
 from fairtrial._compare.tolerance import find_band
 from fairtrial._errors import Fault, Faults, InputError, Note, Set, Words
-from fairtrial._method.known_outcomes import refuse_selective
+from fairtrial._method.selective_labels import refuse_selective
 from fairtrial._metrics.groups import Group, Target, explicit_groups, find_target
 from fairtrial._metrics.table import find_metric
 from fairtrial._metrics.values import Metric

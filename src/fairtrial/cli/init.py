@@ -14,9 +14,8 @@ import typer
 from fairtrial._audit import arguments
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.files import Files
-from fairtrial._audit.schema import column_fault
-from fairtrial._errors import Fault, Faults, InputError, Set, Words, check_choice
-from fairtrial._method.known_outcomes import selective_labels
+from fairtrial._errors import Fault, Faults, InputError, Set, Words, check_choice, column_fault
+from fairtrial._method.selective_labels import selective_labels
 from fairtrial._trial.spec.compose import PRESET_WORDS, compose
 from fairtrial._trial.spec.guess import (
     Guess,

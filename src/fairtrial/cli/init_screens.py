@@ -50,7 +50,7 @@ def confirm_parts(found: Guess, good: str | None) -> set[str]:
 
 
 @dataclass(slots=True)
-class Line:
+class ScreenLine:
     """One line of the last screen: what is written unless it is changed."""
 
     key: str
@@ -96,17 +96,19 @@ def _propose(found: Guess, profiles: Sequence[Profile], missing: str | None) -> 
     found.preset = fitting_preset(found)
 
 
-def _lines(found: Guess, profiles: Sequence[Profile], by_name: Mapping[str, Profile]) -> list[Line]:
+def _lines(found: Guess, profiles: Sequence[Profile], by_name: Mapping[str, Profile]) -> list[ScreenLine]:
     lines = []
     outcome = by_name.get(str(found.outcome))
     if outcome is not None and "outcome" in found.positive:
         words = f"what counts as 1 in {outcome.name}: {', '.join(outcome.labels)}"
         shown = found.positive["outcome"]
         shown = shown if isinstance(shown, str) else ", ".join(shown)
-        lines.append(Line("counts as 1", shown, words, _positive(found, outcome)))
+        lines.append(ScreenLine("counts as 1", shown, words, _positive(found, outcome)))
     if found.threshold is not None:
         lines.append(
-            Line("threshold", str(found.threshold), "the decision is a score of at least this", _cut(found))
+            ScreenLine(
+                "threshold", str(found.threshold), "the decision is a score of at least this", _cut(found)
+            )
         )
     lines += [
         _merge_line(found, by_name[name])
@@ -115,18 +117,18 @@ def _lines(found: Guess, profiles: Sequence[Profile], by_name: Mapping[str, Prof
     ]
     for item in repeated_items(found, profiles):
         able = [choice.value for choice in item.choices if choice.value is not None]
-        lines.append(Line("unit", found.unit or "-", item.question, _named(found, "unit", able)))
+        lines.append(ScreenLine("unit", found.unit or "-", item.question, _named(found, "unit", able)))
     for item in explaining_items(found, profiles):
         able = [choice.value for choice in item.choices]
         words = f"{item.question} ({', '.join(able)})"
-        lines.append(Line("within", ", ".join(found.within) or "-", words, _factors(found, able)))
+        lines.append(ScreenLine("within", ", ".join(found.within) or "-", words, _factors(found, able)))
     ways = "what is done with rows that lack a value: error, drop or category"
     lines.append(
-        Line("missing", found.missing, ways, _one_of(found, "missing", ("error", "drop", "category")))
+        ScreenLine("missing", found.missing, ways, _one_of(found, "missing", ("error", "drop", "category")))
     )
     able = answerable_presets(found)
     lines.append(
-        Line(
+        ScreenLine(
             "kind",
             found.preset,
             PRESET_WORDS[found.preset] + _others(found, able),
@@ -141,7 +143,7 @@ def _others(found: Guess, able: Sequence[str]) -> str:
     return f"; others are {', '.join(others)}" if others else ""
 
 
-def _merge_line(found: Guess, profile: Profile) -> Line:
+def _merge_line(found: Guess, profile: Profile) -> ScreenLine:
     item, key = spelling_item(profile), f"merge {profile.name}"
 
     def change(value: str) -> str:
@@ -152,7 +154,9 @@ def _merge_line(found: Guess, profile: Profile) -> Line:
             found.merge[profile.name] = alike_labels(profile)
         return ""
 
-    return Line(key, "yes" if profile.name in found.merge else "no", item.reason if item else "", change)
+    return ScreenLine(
+        key, "yes" if profile.name in found.merge else "no", item.reason if item else "", change
+    )
 
 
 def _one_of(found: Guess, name: str, able: Sequence[str]) -> Callable[[str], str]:

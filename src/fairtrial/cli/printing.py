@@ -101,9 +101,8 @@ class OutputFiles:
 
             written.append(write_text(self.csv, csv_text(result)))
         if self.chart is not None:
-            from fairtrial._results.charts.page import save_chart
-
-            written.append(save_chart(result, self.chart))
+            result.plot(self.chart)
+            written.append(Path(self.chart))
         if self.save is not None:
             written.append(result.objects["rule"].save(self.save))
         if self.moved is not None:

@@ -36,7 +36,8 @@ def reproducer(paper: str) -> typer.Typer:
         if out is not None:
             if drawing is None:
                 raise InputError(
-                    "reproduce", Fault("out", "is for figures; a table is printed", got=str(out))
+                    "reproduce",
+                    Fault("out", "is for figures; a table is printed", got=str(out), cure="leave it out"),
                 )
             out.write_text(drawing, encoding="utf-8")
         elif drawing is not None:

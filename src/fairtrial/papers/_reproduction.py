@@ -79,7 +79,9 @@ def reproduced(
     """The table or the figure that is asked for; a fault names those there are."""
     if (table is None) == (figure is None):
         listed = ", ".join(items)
-        raise InputError("reproduce", Fault("", f"asks for one table or one figure. Here are: {listed}"))
+        raise InputError(
+            "reproduce", Fault("", "asks for one table or one figure", cure=f"Here are: {listed}")
+        )
     argument, number = ("table", table) if figure is None else ("figure", figure)
     item = f"{argument} {re.sub(r'[. ()]', '', str(number)).lower()}"
     if item not in items:

@@ -15,7 +15,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.evidence.unions import Attributes, cells_within, plan_unions
+from fairtrial._inference.evidence import unions
+from fairtrial._inference.evidence.unions import Attributes
 from fairtrial._inference.means.skewed_means import Sums
 from fairtrial._inference.numeric.roots import Bools, Floats
 
@@ -116,7 +117,12 @@ class Lattice:
         """The blocks by the larger table that theirs are rolled up from."""
         if "plan" not in self.kept:
             wanted = [block.attributes for block in self.blocks]
-            self.kept["plan"] = plan_unions(wanted, self.levels, len(self.codes))
+            few = len(self.codes) < unions.FEWEST_FINEST
+            self.kept["plan"] = (
+                dict(zip(wanted, wanted, strict=True))
+                if few
+                else unions.plan_unions(wanted, self.levels, len(self.codes))
+            )
         found: dict[Attributes, list[Block]] = {}
         for block in self.blocks:
             found.setdefault(self.kept["plan"][block.attributes], []).append(block)
@@ -126,7 +132,7 @@ class Lattice:
         """The cell of the block's table that each cell of a larger table belongs to, and how many there are."""
         key = ("within", union, block.attributes)
         if key not in self.kept:
-            self.kept[key] = cells_within(union, block.attributes, self.levels)
+            self.kept[key] = unions.cells_within(union, block.attributes, self.levels)
         return self.kept[key], prod(self.levels[attribute] for attribute in block.attributes)
 
     def row(self, index: int) -> Bools:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Attributes = tuple[int, ...]
-FEWEST_FINEST = 20_000  # fewer are gone through for every table
+FEWEST_FINEST = 20_000  # fewer are gone through for every table, without a plan
 SHRINKS_BY = 8  # a table in between has at most this part of the finest groups' number
 MOST_ATTRIBUTES = 62  # as many as a whole number has bits
 
@@ -24,7 +24,7 @@ def plan_unions(
     """From which table's attributes each wanted table is rolled up; its own where that is the finest groups."""
     plan = {attributes: attributes for attributes in wanted}
     most = finest // SHRINKS_BY
-    if finest < FEWEST_FINEST or len(levels) > MOST_ATTRIBUTES:
+    if len(levels) > MOST_ATTRIBUTES:
         return plan
     small = [attributes for attributes in plan if prod(levels[a] for a in attributes) <= most]
     left = sorted(small, key=lambda attributes: -len(attributes))

@@ -52,6 +52,8 @@ class Gaps(ABC):
     people: Floats | None = None  # in each group, where that is not the number of the atoms' rows
     rates: Floats | None = None  # of group and target, where they are not those of the atoms
     carried_by: Floats | None = None  # about how many values carry a mean, where that bounds its inference
+    bounded_by: str = ""  # which bounds the gaps of real values keep to
+    unequal_spreads: Bools  # of those, where unequal spreads of skewed values are not covered by any bound
 
     def _root(self, gap: Floats) -> Floats:
         """Signed root of the test of 'the gap is `gap`', positive when the estimate is above it."""

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
-from fairtrial._inference.laws.choose_gaps import BoundedGaps, make_gaps
+from fairtrial._inference.laws.bounded_means import BoundedGaps
+from fairtrial._inference.laws.choose_gaps import make_gaps
 from fairtrial._inference.laws.gaps import (
     SMALLEST_P,
     Gaps,
@@ -40,7 +41,7 @@ from fairtrial._inference.means.skewed_means import (
 )
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.proportions import MOST_TERMS, REACH, binomial_mass
-from fairtrial._inference.ways import RateMethod
+from fairtrial._inference.ways import CHANGED_RULE, RateMethod
 
 NO_PAIRS = "nobody has an answer both in the group and in the target"
 RULE = "score of pairs (Tango), McNemar's mid-p"
@@ -256,7 +257,6 @@ ROUNDING = 1e-12
 TOO_FEW_CHANGES = (
     f"fewer than {FEWEST_CHANGES} people's answers change, which do not tell how far such changes go"
 )
-CHANGED_RULE = "the pairs that change"
 # Roots further out have no tail that a number holds.
 FARTHEST = 37.0
 

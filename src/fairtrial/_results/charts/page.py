@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial._errors import Fault, InputError
 from fairtrial._results.charts.drawing import bundle, cleaned, png, svg
-from fairtrial._results.result import Result
 from fairtrial._work.kept_files import write_whole
 
 if TYPE_CHECKING:
@@ -139,11 +138,11 @@ def _figure(identity: str, picture: Picture) -> str:
 # -- Charts as files: .html, .svg or .png.
 
 
-def save_chart(result: Result, path: str) -> Path:
-    """Write the main chart as .html, .svg or .png."""
+def save_chart(pictures: Sequence[Picture], path: str, *, title: str) -> Path:
+    """Write the main chart as .svg or .png, or all of them as .html."""
     target = check_chart_file(path)
     try:
-        _write_chart(result, target)
+        _write_chart(pictures, target, title)
     except OSError as error:
         raise InputError(
             "chart",
@@ -161,12 +160,12 @@ def check_chart_file(path: str) -> Path:
     return target
 
 
-def _write_chart(result: Result, target: Path) -> None:
+def _write_chart(pictures: Sequence[Picture], target: Path, title: str) -> None:
     kind = target.suffix.lower()
     if kind == ".html":
-        write_page(result.pictures(), target, title=result.question)
+        write_page(pictures, target, title=title)
         return
-    spec = result.plot().to_dict()
+    spec = pictures[0].chart.to_dict()
     if kind == ".svg":
         write_whole(target, svg(spec))
     else:

@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logit
 
 Floats = NDArray[np.float64]
 Norm = Literal["l1", "l2", "linf"]
@@ -75,6 +74,8 @@ def score_distance(score: Floats, threshold: float, units: Literal["score", "log
         return np.abs(score - threshold)
     if (score < 0).any() or (score > 1).any() or not 0 < threshold < 1:
         raise ValueError("log-odds need scores between 0 and 1 and a threshold inside")
+    from scipy.special import logit
+
     return np.abs(logit(score) - logit(threshold))
 
 

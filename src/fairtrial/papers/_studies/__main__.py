@@ -80,11 +80,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("papers"), help="folder of the pages and figures")
     given = parser.parse_args()
     keeping.FOLDER = Path(".cache/papers")
+    total = 0.0
     for name in given.papers or PAGES:
         print(f"fairtrial: {name}", flush=True)
         keeping.start()
         write(name, Asked(given.full, given.data, given.share, given.jobs), given.out)
         print(f"fairtrial: {name}, {keeping.spent()}", flush=True)
+        total += keeping.seconds()
+    print(f"fairtrial: all of it, {total / 60:.1f} minutes of processor time", flush=True)
 
 
 if __name__ == "__main__":

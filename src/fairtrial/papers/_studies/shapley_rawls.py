@@ -34,9 +34,16 @@ from fairtrial.papers.shapley_rawls import b_sequence, coefficients
 
 PRINTED = json.loads((Path(__file__).parent / "printed" / "shapley_rawls.json").read_text(encoding="utf-8"))
 WOMEN = {"sex": "Female"}
+SAID = {
+    "age": "age",
+    "education_num": "years of education",
+    "hours_per_week": "hours a week",
+    "marital": "marital status",
+}
 TITLES = {"equal_surplus": "Equal Surplus", "shapley": "Shapley", "solidarity": "Solidarity",
           "consensus": "Consensus", "lsp": "LSP"}  # fmt: skip
 BASE = 0.5
+VALID = "here, valid"
 Results = dict[str, Any]
 
 
@@ -75,7 +82,7 @@ def numbers(row: dict[str, Any]) -> list[float]:
 
 
 def first_stage(systems: dict[str, Results], printed: dict[str, Any]) -> str:
-    """Printed and ours, for Shapley (the same for Equal Surplus, Consensus and LSP) and for Solidarity."""
+    """Printed and valid, for Shapley (the same for Equal Surplus, Consensus and LSP) and for Solidarity."""
     rows = []
     for member, head in (("shapley", ""), ("solidarity", "solidarity_")):
         shown = "ES, Shapley, Consensus, LSP" if member == "shapley" else "Solidarity"
@@ -84,8 +91,9 @@ def first_stage(systems: dict[str, Results], printed: dict[str, Any]) -> str:
         rows.append(f"{shown} | printed | {printed['v']:.3f} | {men:.3f} | {women:.3f} | {told}")
         for name, results in systems.items():
             men, women = (entry["values"][member] for entry in results[member].details["groups"])
+            here = f"{men + women:.3f} | {men:.3f} | {women:.3f}"
             gap = span(numbers(results["shapley"].gap)) if member == "shapley" else ""
-            rows.append(f"{shown} | {name} | {men + women:.3f} | {men:.3f} | {women:.3f} | {gap}")
+            rows.append(f"{shown} | {name} | {here} | {gap}")
     return table("value | | v(TPR) | men | women | men − women", rows)
 
 
@@ -104,7 +112,7 @@ def table_2(results: Results) -> str:
                     f"{span(printed[side])}{printed[f'{side}_stars']}",
                     f"{span(numbers(mine[k]))}{stars(mine[k]['p_value'])}",
                 ]
-            rows.append(f"{TITLES[member]} | {feature} | {' | '.join(cells)}")
+            rows.append(f"{TITLES[member]} | {SAID[feature]} | {' | '.join(cells)}")
     return table("value | feature | men, printed | men, ours | women, printed | women, ours", rows)
 
 
@@ -119,13 +127,13 @@ def table_3(results: Results, draws: Results, formula: Results) -> tuple[str, li
             wider.append((printed["gap"][2] - printed["gap"][1]) / (2 * half))
             low, high = np.quantile(draws[member][:, k], [0.025, 0.975])
             rows.append(
-                f"{TITLES[member]} | {feature} | {span(printed['gap'])}{printed['stars']} | "
+                f"{TITLES[member]} | {SAID[feature]} | {span(printed['gap'])}{printed['stars']} | "
                 f"[{printed['bootstrap'][1]:.3f}, {printed['bootstrap'][2]:.3f}] | "
                 f"{span(numbers(mine[k]))}{stars(mine[k]['p_value'])} | [{value - half:.3f}, {value + half:.3f}] | "
                 f"[{low:.3f}, {high:.3f}]"
             )
             if np.sign(value) != np.sign(printed["gap"][0]):
-                turned.append(f"{TITLES[member]} {feature}")
+                turned.append(f"{SAID[feature]} under {TITLES[member]}")
     head = "value | feature | printed | printed bootstrap | ours | by Proposition B.2 | our bootstrap"
     return table(head, rows), turned, f"{min(wider):.1f} to {max(wider):.1f} times"
 
@@ -140,7 +148,7 @@ def table_6(results: Results) -> str:
         for k, feature in enumerate(FEATURES):
             printed = PRINTED["table_6"][member][k]
             rows.append(
-                f"{TITLES[member]} | {feature} | {printed['men']:.3f} | {men[k]['value']:.3f} | "
+                f"{TITLES[member]} | {SAID[feature]} | {printed['men']:.3f} | {men[k]['value']:.3f} | "
                 f"{printed['women']:.3f} | {women[k]['value']:.3f} | {span(printed['gap'])} | "
                 f"{span(numbers(gaps[k]))}{stars(gaps[k]['p_value'])}"
             )
@@ -157,7 +165,9 @@ def votes(result: Any) -> str:
     rows = []
     for k, feature in enumerate(FEATURES):
         printed = sum(bool(PRINTED["table_3"][member][k]["stars"]) for member in MEMBERS)
-        rows.append(f"{feature} | {printed} of 5 | {ours[feature]['rejecting']} of {ours[feature]['of']}")
+        rows.append(
+            f"{SAID[feature]} | {printed} of 5 | {ours[feature]['rejecting']} of {ours[feature]['of']}"
+        )
     return table("feature | printed: values that reject | ours", rows)
 
 
@@ -219,7 +229,7 @@ def readings(people: Census, model: Any) -> str:
         values = [f"{row['value']:+.3f}" for row in contributions(result, "contribution to the gap")]
         values += [""] * (len(FEATURES) + 1 - len(values))
         rows.append(f"{label} | {' | '.join(values)} | {result.gap['value']:+.3f}")
-    return table(f"gender is | {' | '.join(FEATURES)} | sex | gap", rows)
+    return table(f"gender is | {' | '.join(SAID.values())} | gender | gap", rows)
 
 
 def mitigations(people: Census, fitted: FittedCensus) -> dict[str, Results]:
@@ -229,7 +239,7 @@ def mitigations(people: Census, fitted: FittedCensus) -> dict[str, Results]:
         "AIF360, fitted on the training rows": lambda: fitted.by_aif360(False),
         "fairlearn, fitted on the training rows": fitted.by_fairlearn,
     }
-    found = {}
+    found: dict[str, Results] = {}
     for name, make in makers.items():
         try:
             found[name] = explained(people, make())
@@ -297,37 +307,37 @@ def third(found: Studied) -> tuple[str, list[str], str]:
 
 
 ITEMS: dict[str, Callable[[Asked], Made]] = {
-    "table 1": lambda asked: (first_stage({"ours": studied(asked.full).before}, PRINTED["table_1"]), None),
+    "table 1": lambda asked: (first_stage({VALID: studied(asked.full).before}, PRINTED["table_1"]), None),
     "table 2": lambda asked: (table_2(studied(asked.full).before), None),
     "table 3": lambda asked: (third(studied(asked.full))[0], None),
     "table 4": lambda asked: (table_4(studied(asked.full)), None),
     "table 5": lambda asked: (first_stage(studied(asked.full).after, PRINTED["table_5"]), None),
     "table 6": lambda asked: (after_text(studied(asked.full)), None),
-    "figure 1": lambda asked: ("", scheme(studied(asked.full).before["shapley"], FEATURES)),
+    "figure 1": lambda asked: ("", scheme(studied(asked.full).before["shapley"], FEATURES, SAID)),
 }
 
 
-def _page(full: bool) -> tuple[str, str]:
-    """The page but for its time, and Figure 1."""
+def _parts(full: bool) -> tuple[dict[str, Any], str]:
+    """Everything the page tells but its time, and Figure 1."""
     found, asked = studied(full), Asked(full)
     people, before, decisions = found.people, found.before, found.decisions
     shown = next(iter(found.after.values()), None)
     _, turned, wider = third(found)
-    text = template("shapley_rawls").format(
-        how=how(asked), classifiers=found.classifiers,
-        people=len(people.frame), evaluated=int(people.in_test.sum()),
+    told = dict(
+        classifiers=found.classifiers, people=len(people.frame), evaluated=int(people.in_test.sum()),
         men=positives(people)[0].size, women=positives(people)[1].size,
         **{name.replace(" ", "_"): make(asked)[0] for name, make in ITEMS.items()},
         turned=", ".join(turned) or "none", wider=wider, votes=votes(before["shapley"]),
         readings=readings(people, ensemble(people, False)[0]),
         whole=gap_of(people, decisions[:, 15]), without=gap_of(people, decisions[:, 7]),
-        change=before["shapley"].compare(shown["shapley"]).verdict.text if shown else "", time="{time}",
+        change=before["shapley"].compare(shown["shapley"]).verdict.text if shown else "",
     )  # fmt: skip
-    return text, str(ITEMS["figure 1"](asked)[1])
+    return told, str(ITEMS["figure 1"](asked)[1])
 
 
 def page(asked: Asked) -> tuple[str, dict[str, Any]]:
     """The page and its figure."""
     installed = [name for name in ("xgboost", "aif360", "fairlearn") if find_spec(name)]
-    text, drawing = kept("shapley", {"full": asked.full, "with": installed}, lambda: _page(asked.full))
-    return text.replace("{time}", spent()), {"shapley_meets_rawls_figure_1": drawing}
+    told, drawing = kept("shapley", {"full": asked.full, "with": installed}, lambda: _parts(asked.full))
+    text = template("shapley_rawls").format(how=how(asked), time=spent(), **told)
+    return text, {"shapley_meets_rawls_figure_1": drawing}

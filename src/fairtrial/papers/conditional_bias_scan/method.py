@@ -248,7 +248,7 @@ def scan(
     >>> result.subgroup, round(result.score, 1)
     ({'sex': ['Male'], 'age_cat': ['25 - 45', 'Greater than 45']}, 163.8)
     """
-    from fairtrial._method.known_outcomes import refuse_selective
+    from fairtrial._method.selective_labels import refuse_selective
     from fairtrial._metrics.table import find_metric
     from fairtrial._metrics.values import role
     from fairtrial._scan.answer import found_by

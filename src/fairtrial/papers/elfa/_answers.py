@@ -16,10 +16,12 @@ from fairtrial._compare.sorted_groups import OwnEstimate
 from fairtrial._compare.tolerance import find_tolerance
 from fairtrial._errors import Fault, InputError, Named, NotApplicable, Note, Set, Words, did_you_mean
 from fairtrial._inference.evidence.atoms import as_matrix
+from fairtrial._inference.laws.gaps import JointTest
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.table import find_criterion
 from fairtrial._results.column import Verdict
 from fairtrial._results.result import Result
+from fairtrial.papers.elfa._procedure import PaperProcedure
 from fairtrial.papers.elfa._region import region_test
 from fairtrial.papers.elfa._results import PaperCertificate, PaperFlags
 
@@ -78,16 +80,12 @@ def _verdict(criterion: str, labels: Sequence[str], found: PaperCertificate) -> 
 def _region(disparities: Disparities, vector: Mapping[str, float] | Sequence[float]) -> dict[str, Any]:
     """The test of 'the disparities are exactly these', in JSON form."""
     values = _vector(disparities, vector)
-    _refuse_irregular(disparities)
-    known = disparities.comparison.known
-    shared = disparities.shared_reference if getattr(disparities.target, "kind", "") == "reference" else None
-    test = region_test(
-        disparities.atoms,
-        as_matrix(disparities.member),
-        shared,
-        None if known is None else float(known[0]),
-        values,
-    )
+    _refuse_own_estimate(disparities)
+    procedure = disparities.request.procedure
+    plugged = None
+    if isinstance(procedure, PaperProcedure):
+        plugged = procedure.region(disparities.atoms, disparities.comparison, values)
+    test = plugged or _valid_region(disparities, values)
     return {
         "vector": {group.label: float(v) for group, v in zip(disparities.groups, values, strict=True)},
         "statistic": test.statistic if np.isfinite(test.statistic) else None,
@@ -96,6 +94,15 @@ def _region(disparities: Disparities, vector: Mapping[str, float] | Sequence[flo
         "inside": bool(test.p_value >= 1.0 - disparities.request.level),
         "rule": test.rule,
     }
+
+
+def _valid_region(disparities: Disparities, values: Floats) -> JointTest:
+    """With the target's own uncertainty, where the region has a regular limit."""
+    _refuse_irregular(disparities)
+    known = disparities.comparison.known
+    shared = disparities.shared_reference if getattr(disparities.target, "kind", "") == "reference" else None
+    member = as_matrix(disparities.member)
+    return region_test(disparities.atoms, member, shared, None if known is None else float(known[0]), values)
 
 
 def _vector(disparities: Disparities, vector: Mapping[str, float] | Sequence[float]) -> Floats:
@@ -117,15 +124,22 @@ def _vector(disparities: Disparities, vector: Mapping[str, float] | Sequence[flo
     return np.array(listed, dtype=np.float64)
 
 
-def _refuse_irregular(disparities: Disparities) -> None:
-    """With overall (or rest, three groups and more) on a partition the limit changes with the vector itself."""
-    who, target = disparities.request.who, disparities.target
-    if isinstance(target, OwnEstimate):
+def _refuse_own_estimate(disparities: Disparities) -> None:
+    """And groups without variation."""
+    who = disparities.request.who
+    if isinstance(disparities.target, OwnEstimate):
         required = "is not for a target you estimated yourself; ask for intervals instead"
         raise NotApplicable(who, Fault("vector", required))
     if not disparities.gaps.defined.all():
         required = "needs every group to have variation; see the reasons in the table"
         raise NotApplicable(who, Fault("vector", required))
+
+
+def _refuse_irregular(disparities: Disparities) -> None:
+    """With overall (or rest, three groups and more) on a partition the limit changes with the vector itself."""
+    who, target = disparities.request.who, disparities.target
+    if isinstance(target, OwnEstimate):
+        return
     member = as_matrix(disparities.member)[:, disparities.atoms.count > 0].astype(np.float64)
     everyone = np.ones((1, member.shape[1]))
     rank = np.linalg.matrix_rank(member)

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import special
 
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons, gap_errors
-from fairtrial._inference.laws.choose_gaps import against_known, bounded
+from fairtrial._inference.laws.bounded_means import bounded
+from fairtrial._inference.laws.choose_gaps import against_known
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.laws.sums_gaps import EuclideanGaps
 from fairtrial._inference.means.known_targets import OrthogonalGaps, ScorePoints

@@ -70,7 +70,10 @@ def interval_bands(
     start, stop, count, events = start[kept], stop[kept], count[kept], events[kept]
     if not count.size:
         raise InputError(
-            "interval_bands", Fault("minimum", "leaves no interval with so many people", got=minimum)
+            "interval_bands",
+            Fault(
+                "minimum", "leaves no interval with so many people", got=minimum, cure="state a smaller one"
+            ),
         )
     tail = (1.0 - confidence_level) / 2.0 / count.size
     low = np.where(events > 0, special.betaincinv(np.maximum(events, 1), count - events + 1, tail), 0.0)

@@ -19,8 +19,13 @@ NOT_VALID = "plug-in (not valid: leaves out the target's uncertainty)"
 OUTSIDE = "no weights on the observed values make all gaps zero"
 
 
-def plug_in_test(atoms: Atoms, member: Bools, target: Floats, likelihood: Likelihood) -> JointTest:
-    """Test 'every group's gap to its target is zero' as if the targets were known (Algorithms 1 and G.1)."""
+def plug_in_test(
+    atoms: Atoms, member: Bools, target: Floats, likelihood: Likelihood, *, known: bool = False
+) -> JointTest:
+    """Test 'every group's gap to its target is zero' as if the targets were known (Algorithms 1 and G.1).
+
+    `known` says that they are (Theorems 1 and 3): then the limit holds.
+    """
     by_sums = atoms.values is None and not atoms.binary
     if likelihood == "euclidean" or by_sums:
         statistic, df = _euclidean(atoms, member, target)
@@ -32,7 +37,8 @@ def plug_in_test(atoms: Atoms, member: Bools, target: Floats, likelihood: Likeli
     if df == 0:
         return JointTest(0.0, 0, 1.0, "none", "there is nothing to compare: every group is the target itself")
     p = max(float(special.chdtrc(df, statistic)), SMALLEST_P)
-    return JointTest(statistic, df, p, f"{words}, {NOT_VALID}", None if np.isfinite(statistic) else OUTSIDE)
+    rule = words if known else f"{words}, {NOT_VALID}"
+    return JointTest(statistic, df, p, rule, None if np.isfinite(statistic) else OUTSIDE)
 
 
 def _scores(atoms: Atoms, member: Bools, target: Floats) -> tuple[Floats, Floats]:

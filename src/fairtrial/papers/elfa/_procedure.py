@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from fairtrial._compare.request import Procedure, Request
 from fairtrial._errors import Fault, InputError, Note
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership, as_matrix
@@ -43,12 +45,25 @@ class PaperProcedure(Procedure):
         self, atoms: Atoms, member: Membership, reference: Bools | None, known: float | None, gaps: Gaps,
         target_rate: Floats,
     ) -> JointTest:  # fmt: skip
-        """Of plugged-in targets by one vector multiplier (Algorithms 1 and G.1)."""
-        if self.target_method != "plug-in" or known is not None:
+        """Of plugged-in or known targets by one vector multiplier (Algorithms 1 and G.1)."""
+        if self.target_method != "plug-in":
             return joint_test(atoms, member, reference, known, self.likelihood, gaps=gaps)
-        return without_undefined(
-            gaps,
-            lambda told: plug_in_test(atoms, as_matrix(member)[told], target_rate[told], self.likelihood),
+        targets = target_rate if known is None else np.full(as_matrix(member).shape[0], known)
+
+        def test(told: Bools) -> JointTest:
+            inside = as_matrix(member)[told]
+            return plug_in_test(atoms, inside, targets[told], self.likelihood, known=known is not None)
+
+        return without_undefined(gaps, test)
+
+    def region(self, atoms: Atoms, comparison: Comparison, vector: Floats) -> JointTest | None:
+        """The joint test at a vector of gaps (3.6, 3.9), the target taken as known; None for other methods."""
+        if self.target_method != "plug-in":
+            return None
+        target = atoms.pooled(comparison.reference)[1] if comparison.known is None else comparison.known
+        known = comparison.known is not None
+        return plug_in_test(
+            atoms, as_matrix(comparison.member), target + vector, self.likelihood, known=known
         )
 
     def own_joint(self, points: list[ScorePoints | None], told: Bools) -> JointTest | None:

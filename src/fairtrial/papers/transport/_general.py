@@ -65,7 +65,10 @@ def general_test(
         distance, A_eq=gain, b_eq=-(one @ phi_of), bounds=(0.0, 1.0), method="highs"
     )
     if found.status != 0:
-        raise InputError("general_test", Fault("phi", "cannot be met by moving any of the rows"))
+        raise InputError(
+            "general_test",
+            Fault("phi", "cannot be met by moving any of the rows", cure="state another function"),
+        )
     influence = one[:, None] * phi_of + (u - mean) @ _sensitivity(u, phi, one, mean).T
     covariance = np.atleast_2d(np.cov(influence.T, bias=True))
     width = rows**-0.2 if bandwidth is None else bandwidth

@@ -124,8 +124,22 @@ def reproduced(row: dict[str, Any]) -> bool:
     return same_subgroup(row) and abs(row["score"] - row["theirs"][3]) <= CLOSE * row["theirs"][3]
 
 
+SAID = {
+    "F": "felony",
+    "M": "misdemeanor",
+    "under 1": "no priors",
+    "1–5": "1–5 priors",
+    "6 and over": "6 or more priors",
+}
+
+
+def said(values: list[str]) -> str:
+    """Values by words that need no attribute's name."""
+    return " or ".join(SAID.get(value, value) for value in values)
+
+
 def words(subgroup: dict[str, list[str]]) -> str:
-    return ", ".join(" or ".join(values) for values in subgroup.values()) or "everyone"
+    return ", ".join(said(values) for values in subgroup.values()) or "everyone"
 
 
 def short(subgroup: dict[str, list[str]]) -> str:
@@ -134,7 +148,7 @@ def short(subgroup: dict[str, list[str]]) -> str:
     for name, values in subgroup.items():
         left_out = sorted({value for attribute, value in VALUES.values() if attribute == name} - set(values))
         few = 0 < len(left_out) < len(values)
-        parts.append("not " + " or ".join(left_out) if few and len(values) > 2 else " or ".join(values))
+        parts.append(f"not {said(left_out)}" if few and len(values) > 2 else said(values))
     return ", ".join(parts) or "everyone"
 
 

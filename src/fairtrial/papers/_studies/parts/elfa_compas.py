@@ -110,6 +110,22 @@ def figure_4_table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+AGE_WORDS = {"Less than 25": "under 25", "25 - 45": "of 25 to 45", "Greater than 45": "over 45"}
+
+
+def called(group: str) -> str:
+    """'race: Caucasian, sex: Male, age_cat: Less than 25' as 'Caucasian men under 25'."""
+    values = dict(part.split(": ") for part in group.split(", "))
+    who = {"Male": "men", "Female": "women"}.get(values.get("sex", ""), "people")
+    race = values.get("race", "")
+    named = f"{who} of another race" if race == "Other" else f"{race} {who}".strip()
+    return f"{named} {AGE_WORDS.get(values.get('age_cat', ''), '')}".strip()
+
+
+def _text_of(group: dict[str, str]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in group.items())
+
+
 def _short(group: str) -> str:
     """As it fits beside a chart."""
     return group.replace("Less than", "under").replace("Greater than", "over").replace(" - ", "–")
@@ -196,11 +212,11 @@ def _leaf(
     """A box of the tree; nobody may be in it."""
     label = list(group.values())[-1]
     if row is None:
-        return Leaf(label=label, group=", ".join(group.values()), n=0, gap=None, theirs=False, valid=False)
+        return Leaf(label=label, group=_text_of(group), n=0, gap=None, theirs=False, valid=False)
     gap = row["difference"] if isinstance(row["difference"], float) else None
     said = row["group"]
     return Leaf(
-        label=label, group=said, n=int(row["n"]), gap=gap, theirs=adjusted.get(said, 1.0) <= 0.05,
+        label=label, group=_text_of(group), n=int(row["n"]), gap=gap, theirs=adjusted.get(said, 1.0) <= 0.05,
         valid=valid.get(_values(said), False),
     )  # fmt: skip
 
@@ -214,11 +230,12 @@ def flagged_trees(found: dict[str, list[list[Leaf]]]) -> str:
     for name, nodes in found.items():
         leaves = [leaf for node in nodes for leaf in node]
         flagged = [
-            "; ".join(f"{leaf.group} (n {leaf.n:,})" for leaf in leaves if getattr(leaf, which)) or "none"
+            "; ".join(f"{called(leaf.group)} ({leaf.n:,})" for leaf in leaves if getattr(leaf, which))
+            or "none"
             for which in ("theirs", "valid")
         ]
         tree = TREES[name]
-        said = f"{', '.join(tree['root'].values())}; by sex; by sex and {tree['split']}"
+        said = f"{called(_text_of(tree['root']))}; by sex; by sex and {'age' if tree['split'] == 'age_cat' else 'race'}"
         lines.append(f"| {name} | {said} | {flagged[0]} | {flagged[1]} |")
     return "\n".join(lines)
 
@@ -254,5 +271,5 @@ def flag_table(audit: fairtrial.Audit, valid: dict[int, fairtrial.Result], numbe
 
 
 def _flagged(result: fairtrial.Result) -> str:
-    names = [f"{row['group']} (n {row['n']:,})" for row in result.estimates if row["flagged"]]
+    names = [f"{called(row['group'])} ({row['n']:,})" for row in result.estimates if row["flagged"]]
     return f"{len(names)}: " + "; ".join(names) if names else "none"

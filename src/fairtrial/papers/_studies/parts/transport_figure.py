@@ -84,16 +84,21 @@ def figure_1(found: dict[str, list[dict[str, Any]]]) -> tuple[Any, str]:
     ]
     for name, rows in found.items():
         for row in rows[:: max(1, len(rows) // 6)]:
-            span = f"{_shown(row['statistic'])} ({_shown(row['low'])} to {_shown(row['high'])})"
             text.append(
-                f"| {name} | {row['strength']:.3g} | {span} | {_shown(row['threshold'])} | {row['rejected']:.0%} | "
-                f"{row['rejected_pooled']:.0%} | {row['alike']:.0%} | {row['accuracy']:.1%} | {row['decided']:.1%} |"
+                f"| {name} | {row['strength']:.3g} | {_tested(row)} | {row['alike']:.0%} | {row['accuracy']:.1%} | "
+                f"{row['decided']:.1%} |"
             )
     return finish(alt.hconcat(*charts)), "\n".join(text)
 
 
-def _shown(value: float | None) -> str:
-    return "none" if value is None or np.isnan(value) else f"{value:.2f}"
+def _tested(row: dict[str, Any]) -> str:
+    """The statistic, its threshold and both shares; there are none where every split decides everybody alike."""
+    if row["statistic"] is None or np.isnan(row["statistic"]):
+        return "everybody alike, nothing to test | – | – | –"
+    return (
+        f"{row['statistic']:.2f} ({row['low']:.2f} to {row['high']:.2f}) | {row['threshold']:.2f} | "
+        f"{row['rejected']:.0%} | {row['rejected_pooled']:.0%}"
+    )
 
 
 def _panel(name: str, rows: list[dict[str, Any]]) -> alt.VConcatChart:

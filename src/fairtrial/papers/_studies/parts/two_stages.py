@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -9,8 +10,8 @@ WIDTH, BOX, GAP = 1040, 40, 14
 INK, LINE, FIRST, SECOND = "#1f2933", "#9aa5b1", "#d6e4f0", "#f6e3cf"
 
 
-def scheme(result: Any, features: list[str]) -> str:
-    """One box for v, one per group, one per feature and group; each with its number."""
+def scheme(result: Any, features: list[str], said: Mapping[str, str] | None = None) -> str:
+    """One box for v, one per group, one per feature and group; each with its number. `said`: features by words."""
     groups = result.details["groups"]
     values = {row["group"]: row["value"] for row in result.estimates if row["part"] == "value"}
     shares = {
@@ -36,7 +37,7 @@ def scheme(result: Any, features: list[str]) -> str:
             share = shares[name, feature]
             parts += [
                 _link(580, centre, 690, height_here),
-                _box(690, height_here, 320, f"C({feature})", share, SECOND),
+                _box(690, height_here, 320, f"C({(said or {}).get(feature, feature)})", share, SECOND),
             ]
     parts.append(_box(30, middle, 200, "v(TPR)", sum(values.values()), "#e4e7eb"))
     return (
