@@ -4,12 +4,13 @@ The rows are dealt into five chunks, balanced by group only: a split that is bal
 outcome's rate in the future. Rules, thresholds and the direction of the status quo's gap that test chunk k come from
 chunks 1 to k−1 alone, so what each chunk adds to T − θ is a martingale difference: variances add up whatever the
 learner is, and z = T/se of all four tested chunks together is valid for one order. Folds that test each other have no
-such rule: a rule chosen by noise makes them agree, and their variance is up to twice the ordinary one (the board has a size of .087).
+such rule: a rule chosen by noise makes them agree, and their variance is up to twice the ordinary one (the board has
+a size of .087).
 
 The z of each part is averaged over three orders. Jointly normal, that is conservative; in general it is measured
-(the board's sizes are below .05), not proved: the first order's own p-value stands beside it. Accuracy is tested under Dirichlet
-weights with one adverse row, as everywhere, so rare losses never rest on a z of T/se; so is a gap behind which fewer
-than 60 people of a group stand.
+(the board's sizes are below .05), not proved: the first order's own p-value stands beside it. Accuracy is tested
+under Dirichlet weights with one adverse row, as everywhere, so rare losses never rest on a z of T/se; so is a gap
+behind which fewer than 60 people of a group stand.
 """
 
 from __future__ import annotations
