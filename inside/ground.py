@@ -28,6 +28,7 @@ from fairtrial._options.kinds import cuts as cuts
 from fairtrial._work import FileStore as FileStore
 from fairtrial._work import MemoryStore as MemoryStore
 from fairtrial._work import checksum as checksum
+from fairtrial._work import extras as extras
 from fairtrial._work import generator as generator
 from fairtrial._work import map_batches as map_batches
 from fairtrial._work import memory as memory

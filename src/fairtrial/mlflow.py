@@ -15,6 +15,7 @@ from typing import Any
 from fairtrial._errors import Fault, InputError, MissingExtra
 from fairtrial._results.column import scalar
 from fairtrial._trial.record import Trial
+from fairtrial._work.extras import installing
 
 __all__ = ["log"]
 
@@ -43,9 +44,8 @@ def log(trial: Trial, *, folder: str = "fairtrial") -> dict[str, float]:
     try:
         import mlflow
     except ImportError:
-        raise MissingExtra(
-            "mlflow.log: needs the package 'mlflow', which is not installed. Install it."
-        ) from None
+        text = f"mlflow.log: needs mlflow, which is not installed: {installing(['mlflow'])}"
+        raise MissingExtra(text) from None
     content = trial.to_dict()
     metrics = metrics_of(content, folder)
     mlflow.log_metrics(metrics)

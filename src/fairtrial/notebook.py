@@ -12,16 +12,15 @@ from typing import Any
 
 from fairtrial._audit.audit import Audit
 from fairtrial._compare.method import certify
-from fairtrial._errors import Fault, InputError, MissingExtra
+from fairtrial._errors import Fault, InputError
 from fairtrial._results.text import table
+from fairtrial._work.extras import lacking
 
 try:
     import anywidget
     import traitlets
 except ImportError as missing:
-    raise MissingExtra(
-        "fairtrial.notebook needs anywidget: install it with pip install 'fairtrial[notebook]'"
-    ) from missing
+    raise lacking("fairtrial.notebook needs anywidget, which is not installed", "notebook") from missing
 
 __all__ = ["Explorer"]
 

@@ -25,6 +25,7 @@ def column(labels: Sequence[str], folder: Path, name: str = "g") -> dict[str, li
         (["Black", "black ", "BLACK", "White"], {"Black": ["BLACK", "black "]}),
         (["México", "Mexico", "Perú"], {"México": ["Mexico"]}),
         (["African-American", "African American", "Asian"], {"African-American": ["African American"]}),
+        (["Frau", "frau ", "Fr.", "Herr", "Herr", "Hr"], {"Frau": ["Fr.", "frau "], "Herr": ["Hr"]}),
         (["ja", "J", "nein", "n"], {"ja": ["J"], "nein": ["n"]}),
         (["1", "01", "2"], {}),
         (["A", "B", "C"], {}),

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import fairtrial as ft
 from fairtrial import Audit, papers
 from frames.makers import KINDS, make
+from inside.methods import declared_methods
 from properties.odd_calls import draw_call
 from properties.odd_inputs import MANY
 from properties.random_tables import draw_table
@@ -134,8 +136,14 @@ CALLS: dict[str, tuple[Callable[[Audit], Any], dict[str, Any]]] = {
     "improve": (
         lambda a: ft.improve(a, "selection_rate", by="g", candidates=ft.Fixed("d2"), splits=2, bootstrap=100), {},
     ),
+    "improve learned": (
+        lambda a: ft.improve(
+            a, "selection_rate", by="g", candidates=LogisticRegression(), splits=2, bootstrap=100,
+        ), {},
+    ),
     "watch": (watched, {}),
     "papers certify": (lambda a: papers.elfa.certify(a, "fpr", tolerance=0.1), {}),
+    "papers flag": (lambda a: papers.elfa.flag(a, "selection_rate", by="g"), {}),
     "papers transport": (lambda a: papers.transport.fairness_test(a, "equal_opportunity", by="g"), {}),
 }  # fmt: skip
 
@@ -153,6 +161,14 @@ def same(one: Any, other: Any, nearly: bool) -> bool:
     if nearly and isinstance(one, float) and isinstance(other, float):
         return one == pytest.approx(other, rel=1e-9, abs=1e-12)
     return bool(one == other)
+
+
+def test_no_method_was_forgotten() -> None:
+    """Every question that takes data, and each paper's own form of one."""
+    named = {name.split(" ")[1 if name.startswith("papers") else 0] for name in CALLS}
+    assert named >= {
+        one.kind for found in declared_methods().values() for one in (found.result, *found.also)
+    } - {"plan", "compare"}  # of no data, and of two results
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -67,6 +67,19 @@ def test_violation_found_dated_and_kept(state: str) -> None:
     assert later.details["joint"]["since"] == since
 
 
+def test_dates_of_an_office_come_in_their_order(state: str) -> None:
+    frame = weeks(1, 3)
+    for dates in (["31.12.2023", "1.2.2024", "02.01.2025"], ["12.2023", "02.2024", "01.2025"]):
+        named = frame.assign(week=frame["week"].map(dict(zip((1, 2, 3), dates, strict=True))))
+        result = look(f"{state}{len(dates[0])}", named)
+        assert result.estimates[0]["since"] in (None, *dates)
+        places = [Path(f"{state}{len(dates[0])}").read_text().index(f'"label":"{date}"') for date in dates]
+        assert places == sorted(places)
+    unclear = frame.assign(week=frame["week"].map({1: "01/02/2024", 2: "02/02/2024", 3: "03/02/2024"}))
+    with pytest.raises(fairtrial.InputError, match="the day or the month may come first, got '01/02/2024'"):
+        look(f"{state}3", unclear)
+
+
 def test_no_sentence_mixes_the_two_claims(state: str) -> None:
     look(state, weeks(1, 12), tolerance=0.05, stream={"window": 6}, reference=["1", "6"])
     for frame in (weeks(13, 30, gap=0.3), weeks(31, 90, gap=0.0)):

@@ -109,7 +109,8 @@ def exports(client: TestClient, settings: ServerSettings, identity: str) -> dict
         for place, answer in answers.items()
     }
     archive = zipfile.ZipFile(io.BytesIO(client.get(f"{base}/tables.zip").content))
-    return told | {name: (name, "") for name in archive.namelist()}
+    workbook = client.get(f"{base}/tables.xlsx").headers["content-disposition"]
+    return told | {name: (name, "") for name in archive.namelist()} | {"tables.xlsx": (workbook, "")}
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from starlette.testclient import TestClient
@@ -177,6 +178,11 @@ def test_what_can_be_taken_away(client: TestClient, seen: tuple[str, dict[str, A
         assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
     archive = zipfile.ZipFile(io.BytesIO(client.get(f"/api/audits/{identity}/tables.zip").content))
     assert {"measure.csv", "flag.parquet"} <= set(archive.namelist())
+    workbook = client.get(f"/api/audits/{identity}/tables.xlsx")
+    assert workbook.headers["content-disposition"] == 'attachment; filename="tables.xlsx"'
+    assert {"Summary", "measure", "flag"} <= set(
+        openpyxl.load_workbook(io.BytesIO(workbook.content)).sheetnames
+    )
     refused = client.get(f"/api/audits/{identity}/certificate.html")
     assert refused.status_code == 422
     assert "certificate" in refused.json()["faults"][0]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fairtrial._errors import Fault, InputError
 from fairtrial._labels import MISSING, canonical
+from fairtrial._work.extras import installing, packages
 
 WHO = "Audit"
 UNREADABLE = "open it in what wrote it and save it again"
@@ -156,7 +157,7 @@ def spark_frame(
 ) -> Any:
     """A lazy Spark dataframe; the session is the active one, or is made as spark-submit and SPARK_REMOTE say."""
     if importlib.util.find_spec("pyspark") is None:
-        raise InputError(who, Fault("engine", "'spark' needs PySpark", cure="Install fairtrial[spark]"))
+        raise InputError(who, Fault("engine", "'spark' needs PySpark", cure=installing(packages("spark"))))
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._errors import Fault, InputError, MissingExtra
+from fairtrial._errors import Fault, InputError
+from fairtrial._work.extras import lacking
 from fairtrial._work.kept_files import check_output_file, write_whole
 
 _OURS = "fairtrial._improve"
@@ -189,7 +190,7 @@ def skops_io() -> Any:
     try:
         import skops.io  # type: ignore[import-untyped]
     except ImportError:
-        raise MissingExtra("rules are saved and read with skops: install fairtrial[export]") from None
+        raise lacking("rules are saved and read with skops, which is not installed", "export") from None
     return skops.io
 
 

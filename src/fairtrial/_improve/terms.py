@@ -15,7 +15,6 @@ from fairtrial._errors import (
     Fault,
     Faults,
     InputError,
-    MissingExtra,
     NotApplicable,
     Note,
     Set,
@@ -43,6 +42,7 @@ from fairtrial._improve.worth import Worth, find_worth
 from fairtrial._metrics.groups import Group
 from fairtrial._metrics.table import joined_metrics
 from fairtrial._options import plain
+from fairtrial._work.extras import lacking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,7 +390,7 @@ def _frontiers(contest: Contest) -> list[Candidate]:
 
 def _check_reductions(contest: Contest) -> None:
     if not installed():
-        raise MissingExtra("improve: 'reductions' needs fairlearn: install fairtrial[fair]")
+        raise lacking("improve: 'reductions' needs fairlearn, which is not installed", "fair")
     if not applicable(contest):
         required = "needs a binary outcome, a parity metric, no capacity and no monotone features"
         raise NotApplicable(WHO, Fault("candidates", required, subject="'reductions'"))

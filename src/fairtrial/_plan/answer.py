@@ -302,18 +302,13 @@ def _check_watch(asked: PlanAssumptions, disparity: float | None) -> float:
     """What a watch's plan needs besides; gives the gap that it looks for."""
     faults = Faults(WHO)
     if asked.scale == "ratio":
-        faults.add(
-            Fault(
-                "each_period",
-                "a watch is planned for differences",
-                cure=Words("leave {} out", Named("scale")),
-            )
-        )
+        cure = Words("leave {} out", Named("scale"))
+        faults.add(Fault("each_period", "is for differences: a watch of ratios is not planned", cure=cure))
     if not asked.binary:
         cure = Words("leave {} out, or ask for a binary metric", Named("each_period"))
-        faults.add(Fault("each_period", "a watch is planned for binary metrics only", cure=cure))
+        faults.add(Fault("each_period", "is for binary metrics only", cure=cure))
     if disparity is None:
-        required = Words("a watch needs {}: how large a violation is to be found", Named("disparity"))
+        required = Words("needs {}: how large a violation the watch is to find", Named("disparity"))
         faults.add(Fault("each_period", required))
     faults.raise_any()
     assert disparity is not None

@@ -39,6 +39,12 @@ def write_excel(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Pat
         The file to write.
     """
     target = Path(path)
+    write_whole(target, workbook_bytes(content))
+    return target
+
+
+def workbook_bytes(content: Mapping[str, Any]) -> bytes:
+    """The workbook of a results.json, as it is written to a file or sent to a browser."""
     from openpyxl import Workbook
 
     workbook = Workbook()
@@ -55,8 +61,7 @@ def write_excel(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Pat
             _rows(sheet, 1, more, masked_rows(more.estimates, more.columns, below))
     buffer = io.BytesIO()
     workbook.save(buffer)
-    write_whole(target, buffer.getvalue())
-    return target
+    return buffer.getvalue()
 
 
 def _name(wanted: str, taken: set[str]) -> str:

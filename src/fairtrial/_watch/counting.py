@@ -15,7 +15,7 @@ from fairtrial._errors import Fault, InputError, Note
 from fairtrial._labels import MISSING
 from fairtrial._method.selective_labels import left_out_details, left_out_notes
 from fairtrial._metrics.values import Metric
-from fairtrial._watch.request import WHO, WatchRequest, period_order
+from fairtrial._watch.request import WHO, WatchRequest, check_dates, period_order
 from fairtrial._work import generator
 
 SPLIT = 64
@@ -49,6 +49,7 @@ class Counter:
         if any(period["label"] == MISSING for period in periods):
             required = f"{self.asked.period!r} is missing in some rows"
             raise InputError(WHO, Fault("period", required, cure="fill it in, or leave these rows out"))
+        check_dates([period["label"] for period in periods])
         return {"digest": digest, "periods": periods, "people": people}, notes
 
     def _from_rows(self, seen: set[str], first: bool) -> tuple[list[dict[str, Any]], list[str], list[Note]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,6 +14,9 @@ from fairtrial._inference.sequential.streams import StreamRule
 from fairtrial._metrics.groups import Group, Target
 
 WHO = "watch"
+_DAY, _MONTH, _YEAR = r"(0?[1-9]|[12][0-9]|3[01])", r"(0?[1-9]|1[0-2])", r"((?:19|20)[0-9]{2})"
+_POINTS = re.compile(rf"{_DAY}\.{_MONTH}\.{_YEAR}|(0[1-9]|1[0-2])\.{_YEAR}")
+_SLASHES = re.compile(r"[0-9]{1,2}[/-][0-9]{1,2}[/-](?:[0-9]{2}|[0-9]{4})")
 SIDES = {"below": 0, "above": 1, "differs": 2}
 
 
@@ -134,11 +138,26 @@ def inside(group: Group, attributes: Sequence[str], labels: Sequence[str]) -> bo
 
 
 def period_order(label: str) -> tuple[int, float, str]:
-    """Periods by number where they are numbers, by text (dates, weeks such as 2026-W07) otherwise."""
+    """Periods by number where they are numbers, by text (dates, weeks such as 2026-W07) otherwise.
+
+    31.12.2024 and 12.2024 are dates: with points the day comes before the month, and the year last.
+    """
+    if date := _POINTS.fullmatch(label):
+        day, month, year, alone, its = date.groups()
+        return 1, 0.0, f"{year}-{int(month):02}-{int(day):02}" if day else f"{its}-{alone}"
     try:
         return 0, float(label), ""
     except ValueError:
         return 1, 0.0, label
+
+
+def check_dates(labels: Sequence[str]) -> None:
+    """Refuse dates of which nobody can tell whether the day or the month comes first: their order would be a guess."""
+    found = next((label for label in labels if _SLASHES.fullmatch(label)), None)
+    if found is not None:
+        required = "must be in an order; of dates such as this one the day or the month may come first"
+        cure = "write year, month and day, such as 2024-12-31, or 31.12.2024"
+        raise InputError(WHO, Fault("period", required, got=found, cure=cure))
 
 
 def check_reference(reference: Any) -> tuple[str, str] | None:

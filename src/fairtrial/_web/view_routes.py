@@ -15,6 +15,7 @@ from fastapi import FastAPI, HTTPException, Query
 from fastapi.responses import FileResponse, PlainTextResponse, Response
 
 from fairtrial._report.certificate import certificate_page
+from fairtrial._report.excel import workbook_bytes
 from fairtrial._results.charts.page import DARK
 from fairtrial._trial.difference import difference
 from fairtrial._trial.results_file import load_results
@@ -27,6 +28,7 @@ from fairtrial._web.store import Missing, Store
 
 KINDS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv", ".md": "text/markdown",
          ".svg": "image/svg+xml", ".parquet": "application/octet-stream"}  # fmt: skip
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 Name = Annotated[str, Query(max_length=400)]
 Number = Annotated[float | None, Query(allow_inf_nan=False)]
 
@@ -200,6 +202,12 @@ def _add_finished(app: FastAPI, results: Results) -> None:
         """One sheet that says what was certified; refused with the reason where nothing was."""
         headers = {"content-security-policy": REPORT_POLICY, **_as_file("certificate.html")}
         return Response(certificate_page(results.of(identity)), media_type="text/html", headers=headers)
+
+    @app.get("/api/audits/{identity}/tables.xlsx")
+    def workbook(identity: str) -> Response:
+        """Every table with its notes as an Excel workbook, a sheet each; no text is a formula."""
+        name = "exploratory-tables.xlsx" if results.exploratory(identity) else "tables.xlsx"
+        return Response(workbook_bytes(results.of(identity)), media_type=WORKBOOK, headers=_as_file(name))
 
     @app.get("/api/audits/{identity}/views")
     def present(identity: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from joblib._dask import DaskDistributedBackend
 
 from fairtrial._errors import Fault, InputError
+from fairtrial._work.extras import installing, packages
 
 HERE = "dask"
 STARTS = 20  # on a busy machine, five were killed one after the other
@@ -27,7 +28,7 @@ def cluster(who: str, parallel: str | None, jobs: int) -> Iterator[int]:
         yield jobs
         return
     if importlib.util.find_spec("distributed") is None:
-        raise InputError(who, Fault("parallel", "needs Dask", cure="Install fairtrial[dask]"))
+        raise InputError(who, Fault("parallel", "needs Dask", cure=installing(packages("dask"))))
     from distributed import Client
     from joblib import parallel_config
 

@@ -25,6 +25,7 @@ from fairtrial._errors import (
     did_you_mean,
 )
 from fairtrial._method.declaration import Method, paper_methods
+from fairtrial._work.extras import installing
 from fairtrial.cli import apply, demo, diff, init, report, run, serve
 from fairtrial.cli.method_commands import Question, questions
 from fairtrial.cli.speech import CommandSpeech
@@ -213,21 +214,23 @@ def check_installed() -> None:
     With typer 0.12 and click 8.5 `fairtrial run --fail-on violated` ran nothing and left with 0.
     """
     wanted = [_BOUND.match(line) for line in metadata.requires("fairtrial") or [] if "extra ==" not in line]
-    faults = [text for bound in wanted if bound is not None for text in _faults(*bound.groups())]
+    faults = [
+        (bound[0], text)
+        for bound in wanted
+        if bound is not None and (text := _fault(*bound.groups())) is not None
+    ]
     if faults:
-        listed = "; ".join(faults)
-        text = (
-            f"fairtrial is only half installed: {listed}. Install it again: pip install --upgrade fairtrial"
-        )
-        raise MissingExtra(text)
+        listed = "; ".join(text for _, text in faults)
+        again = installing([package for package, _ in faults])
+        raise MissingExtra(f"fairtrial is only half installed: {listed}. Install what is wrong: {again}")
 
 
-def _faults(name: str, least: str) -> list[str]:
+def _fault(name: str, least: str) -> str | None:
     try:
         found = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return [f"{name} is missing"]
-    return [] if _numbers(found) >= _numbers(least) else [f"{name} {found} is older than {least}"]
+        return f"{name} is missing"
+    return None if _numbers(found) >= _numbers(least) else f"{name} {found} is older than {least}"
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fairtrial._errors import Fault, InputError, MissingExtra
+from fairtrial._errors import Fault, InputError
+from fairtrial._work.extras import lacking
 
 app = typer.Typer(add_completion=False)
 
@@ -41,7 +42,7 @@ def serve(
 ) -> None:
     """Audit files in the browser; nothing leaves this machine."""
     if any(find_spec(name) is None for name in ("fastapi", "uvicorn")):
-        raise MissingExtra("serve: needs the extra 'web': pip install 'fairtrial[web]'.")
+        raise lacking("serve: needs FastAPI and uvicorn, which are not installed", "web")
     from fairtrial._web.settings import MEGABYTE, ServerSettings, check_open
 
     check_open(host, token, no_auth=no_auth)

@@ -15,6 +15,7 @@ from fairtrial._errors import Fault, InputError, MissingExtra
 from fairtrial._metrics.table import METRICS, find_metric
 from fairtrial._metrics.values import Metric
 from fairtrial._results.column import scalar
+from fairtrial._work.extras import installing
 
 WHO = "MetricFrame"
 # What fairlearn's and scikit-learn's functions are called here.
@@ -287,7 +288,6 @@ def pandas_module() -> Any:
     try:
         import pandas
     except ImportError:
-        raise MissingExtra(
-            "MetricFrame: needs the package 'pandas', which is not installed. Install it."
-        ) from None
+        text = f"MetricFrame: needs pandas, which is not installed: {installing(['pandas'])}"
+        raise MissingExtra(text) from None
     return pandas

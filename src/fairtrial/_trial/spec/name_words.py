@@ -18,6 +18,7 @@ Words = tuple[str, ...]
 _LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ł": "l", "ı": "i", "ð": "d", "ς": "σ"})
 _ARABIC = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ة": "ه", "ى": "ي"})
 _JOINED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # written without blanks between words
+COMPOUND = 8  # letters from which a word may be written apart: Bewerber-Nr. is bewerbernr
 SHORT = 3  # letters up to which a word must be written with its accents: lön is pay, lon a longitude
 
 
@@ -67,6 +68,8 @@ def speaks(name: str, word: str) -> bool:
     found = _parts(name, not exact)
     if "_" in bare:
         return f"_{bare}" in "_" + "_".join(found)
+    if len(bare) >= COMPOUND and "".join(found) == bare:
+        return True
     long = len(bare) > 4 and not word.endswith(".")
     return any(part == bare or (long and part.startswith(bare)) for part in found)
 

@@ -90,7 +90,8 @@ function running(meta) {
   const told = el("p", { role: "status", id: "told" }, meta.stage === "queued" ? "Waiting for its turn …" : STARTING);
   const source = new EventSource(`/api/audits/${meta.id}/events`);
   const cancel = el("button", { id: "cancel", onclick: () => { cancel.disabled = true; ask("POST", `/api/audits/${meta.id}/cancel`); } }, "Cancel");
-  show(el("h1", {}, meta.title), stamp(meta), told, list, el("p", {}, cancel));
+  const waiting = el("progress", { id: "waiting", "aria-label": "The run has begun" });
+  show(el("h1", {}, meta.title), stamp(meta), told, waiting, list, el("p", {}, cancel));
   const left = () => window.location.pathname !== `/audits/${meta.id}`;
   source.onerror = () => { if (!left()) told.textContent = "The server does not answer; this page goes on asking. What is finished is kept."; };
   source.onmessage = (message) => {
@@ -100,6 +101,7 @@ function running(meta) {
     if (event.what === "started") told.textContent = STARTING;
     if (event.what !== "event") return;
     told.textContent = "Running. You can close this page and come back.";
+    waiting.remove();
     if (!rows.has(event.section)) {
       const cells = [el("th", { scope: "row" }, event.title), el("td"), el("td")];
       rows.set(event.section, cells);
@@ -120,10 +122,11 @@ async function result(meta) {
   const tone = { violated: "bad", certified: "good" }[meta.verdict.code] ?? "open";
   const download = (href, text) => el("a", { class: "button", href, download: "" }, text);
   const same = (name, text) => el("details", {}, el("summary", {}, text), el("p", {}, download(`${base}/code/${name}`, `Download ${name}`)), el("pre", { tabindex: 0, "aria-label": text }, code[name]));
-  show(el("h1", {}, meta.title), el("p", { class: `verdict ${tone}`, id: "verdict" }, meta.verdict.text), stamp(meta), tabs(meta, present, ""),
-    el("p", { class: "row", id: "downloads" }, el("span", {}, "Download:"), download(`${base}/report/report.html?download=true`, "Report"), meta.verdict.code === "certified" ? download(`${base}/certificate.html`, "Certificate") : null, download(`${base}/report/results.json?download=true`, "Results"),
-      download(`${base}/tables.zip`, "Tables"), download(`${base}/report/summary.md?download=true`, "Summary"), download(`${base}/code/audit.toml`, "audit.toml"), download(`${base}/plan.json`, "Plan")),
-    el("p", {}, el("a", { href: `${base}/report/report.html`, target: "_blank" }, "Open the report on a page of its own")), el("iframe", { src: `${base}/report/report.html`, title: "The report", sandbox: SANDBOX }), asData(`/audits/${meta.id}`),
+  show(el("h1", {}, meta.title), el("p", { class: `verdict ${tone}`, id: "verdict" }, meta.verdict.text), tabs(meta, present, ""),
+    el("iframe", { src: `${base}/report/report.html`, title: "The report", sandbox: SANDBOX }), el("p", {}, el("a", { href: `${base}/report/report.html`, target: "_blank" }, "Open the report on a page of its own")),
+    el("h2", {}, "To keep or to pass on"), el("p", { class: "row", id: "downloads" }, download(`${base}/report/report.html?download=true`, "Report"), meta.verdict.code === "certified" ? download(`${base}/certificate.html`, "Certificate") : null, download(`${base}/report/results.json?download=true`, "Results"),
+      download(`${base}/tables.xlsx`, "Excel"), download(`${base}/tables.zip`, "Tables"), download(`${base}/report/summary.md?download=true`, "Summary"), download(`${base}/code/audit.toml`, "audit.toml"), download(`${base}/plan.json`, "Plan")),
+    stamp(meta), asData(`/audits/${meta.id}`),
     el("h2", {}, "The same in code"), same("audit.py", "Python"), same("audit.toml", "The audit as a file"), same("audit.sh", "Command line"),
     el("p", {}, el("button", { id: "again", onclick: async () => { await ask("POST", `${base}/run`); go(`/audits/${meta.id}`); } }, "Run again")));
 }

@@ -20,7 +20,10 @@ export function threeCards(file, state, named, again) {
 }
 
 function card(key, title, parts) {
-  return el("section", { class: "card", id: `card-${key}`, "aria-labelledby": `title-${key}` }, el("h2", { id: `title-${key}` }, title), ...parts.flat().filter(Boolean));
+  const inside = parts.flat().filter(Boolean);
+  const asks = inside.some((part) => part.matches?.(".asks") || part.querySelector?.(".asks"));
+  const badge = el("span", { class: asks ? "badge ask" : "badge", "aria-hidden": "true" }, asks ? "?" : "✓");
+  return el("section", { class: "card", id: `card-${key}`, "aria-labelledby": `title-${key}` }, el("h2", { id: `title-${key}` }, badge, title), ...inside);
 }
 
 const open = (text) => el("p", { class: "asks" }, text);
@@ -133,7 +136,7 @@ function who(file, state, named, again, compared) {
   const more = el("select", { id: "who-more", "aria-label": "Compare by another column", onchange: () => { if (more.value) { state.roles.set(more.value, "groups"); again(); } } },
     el("option", { value: "" }, "another column …"), ...rest.map((name) => el("option", { value: name }, name)));
   const nobody = !named("groups").length && !state.families.size;
-  return [el("fieldset", { class: "chips" }, el("legend", {}, one.question), ...shownFirst.map(chip), rest.length ? more : null),
+  return [el("fieldset", { class: "chips" }, el("legend", { class: "unseen" }, one.question), ...shownFirst.map(chip), rest.length ? more : null),
     nobody ? open("No name says sex, race or the like. Please choose who is compared.") : why(one.reason),
     compared.node, ...file.written.filter((family) => state.families.has(family.name)).map(family)];
 }
@@ -189,5 +192,5 @@ function unit(file, state, named, again) {
   const [chosen] = named("unit");
   if (!one && !chosen) return null;
   const able = [...new Set([...(one?.choices ?? []).map((each) => each.value), chosen])].filter(Boolean);
-  return choice("unit", one?.question ?? "Which column names people who have several rows?", [["", "each row is a different person"], ...able.map((name) => [name, `each value of ${name} is one person`])], chosen ?? "", one?.reason ?? "", (value) => { give(file, state, named, "unit", value || null); again(); });
+  return choice("unit", one?.question ?? "Which column names people who have several rows?", [["", "no: each row is a different person"], ...able.map((name) => [name, `yes: ${name} names the person`])], chosen ?? "", one?.reason ?? "", (value) => { give(file, state, named, "unit", value || null); again(); });
 }

@@ -1,4 +1,4 @@
-import { ask, day, el, faults, go, show, step, table } from "./page.js";
+import { ask, day, draw, el, faults, go, show, step, table } from "./page.js";
 
 export async function start() {
   step("File");
@@ -18,8 +18,8 @@ export async function start() {
     ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
     ondragleave: () => drop.classList.remove("over"),
     ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); upload(event.dataTransfer.files[0]); },
-  }, el("p", {}, el("label", { for: "file" }, "Drop a file of decisions here, or choose one: "), input),
-     el("p", { class: "quiet" }, "CSV, Parquet, Arrow or Excel; one row per person: who was judged, what was decided, what really happened."));
+  }, arrow(), el("p", {}, el("label", { for: "file" }, "Drop a file of decisions here, or choose one")), input,
+     el("p", { class: "quiet" }, "Excel, CSV, Parquet, Arrow or JSON, as your office exports it. One row for each person, or a table of how many: who was judged, what was decided, what really happened."));
   show(
     el("h1", {}, "Which decisions are on trial?"), drop, wrong,
     local.length ? el("h2", {}, "Files of this folder") : null,
@@ -32,6 +32,8 @@ export async function start() {
     el("p", {}, el("a", { href: "/watches" }, "Watches: does it stay fair?")),
   );
 }
+
+const arrow = () => draw("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, draw("path", { d: "M12 15V4m-4.5 4L12 3.5 16.5 8M4 14v4.5A1.5 1.5 0 0 0 5.5 20h13a1.5 1.5 0 0 0 1.5-1.5V14" }));
 
 const STAGES = { queued: "waiting", running: "running", done: "done", cancelled: "cancelled", stopped: "stopped", failed: "failed" };
 
