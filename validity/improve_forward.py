@@ -67,8 +67,8 @@ def gap_p(group: Any, old: Floats, rules: Floats, choose: Choose, parts: Any) ->
     new, turned, tested = np.zeros(group.size), np.zeros(group.size), np.zeros(group.size, dtype=bool)
     for past, now in parts:
         new[now] = rules[now, choose(past)]
-        levels = [old[past & (group == g)].mean() for g in (0, 1)]
-        turned[now] = np.where(group[now] == 0, 1.0, -1.0) * (1.0 if levels[0] >= levels[1] else -1.0)
+        first, second = (old[past & (group == g)].mean() for g in (0, 1))
+        turned[now] = np.where(group[now] == 0, 1.0, -1.0) * (1.0 if first >= second else -1.0)
         tested |= now
     ones = np.ones(int(tested.sum()))
     chosen = Utility(name="chosen", u0=(old * turned)[tested], w0=ones, u1=new[tested], w1=ones)

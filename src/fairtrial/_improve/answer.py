@@ -281,7 +281,7 @@ def _few_losses(tested: TestedSplits) -> int | None:
 
     accuracy = [i for i, b in enumerate(tested.block) if b < tested.accuracies]
     p, plain = tested.arrays["p"], tested.arrays["delta"]
-    naive = p.copy()
+    naive = np.array(p, dtype=np.float64)
     naive[:, accuracy] = np.where(np.isnan(plain[:, accuracy]), 1.0, plain[:, accuracy])
     would = combined(naive, tested.request.aggregate)
     if tested.rejected or would >= tested.request.alpha:
