@@ -35,6 +35,7 @@ from fairtrial._inference.laws.end_gaps import probable_gaps as probable_gaps
 from fairtrial._inference.laws.gaps import Gaps as Gaps
 from fairtrial._inference.laws.gaps import JointTest as JointTest
 from fairtrial._inference.laws.linear_gaps import LinearGaps as LinearGaps
+from fairtrial._inference.laws.matched_gaps import MatchedStrataGaps as MatchedStrataGaps
 from fairtrial._inference.laws.model_gaps import FOLDS as FOLDS
 from fairtrial._inference.laws.model_gaps import Fit as Fit
 from fairtrial._inference.laws.model_gaps import Fitted as Fitted

@@ -46,6 +46,7 @@ from validity.gap_means import CELLS as MEANS
 from validity.gap_models import CELLS as MODELS
 from validity.gap_pairs import CELLS as PAIRS
 from validity.gap_pairs import POWER as PAIRS_POWER
+from validity.gap_rare import CELLS as RARE
 from validity.gap_within import CELLS as WITHIN
 from validity.ordered_cuts import CELLS as ORDERED
 from validity.printed_numbers import printed
@@ -55,6 +56,7 @@ from validity.skewed_means import CERTIFY as SKEWED
 from validity.small_levels import CELLS as SMALL_LEVELS
 from validity.unknown_outcomes import CELLS as UNKNOWN_OUTCOMES
 from validity.unmeasured import CELLS as UNMEASURED
+from validity.weighted_values import CELLS as WEIGHTED_VALUES
 from validity.whole_functions import lines
 
 Z = normal_quantile(0.95)
@@ -345,7 +347,7 @@ CELLS: list[Cell] = [
     *MODELS,
     *WITHIN,
     *UNMEASURED,
-    *LEVELS,
+    *LEVELS, *RARE, *WEIGHTED_VALUES,
     *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
     *printed("certify"),

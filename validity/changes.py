@@ -118,7 +118,7 @@ CELLS.append(
 CELLS += [
     Cell("run", f"diff --same-people: a gap that stayed, {name}",
          f"{people} people a group, rate {rate}, decided twice", "size",
-         partial(same_people, people=people, rate=rate, alike=alike), short=400, long=4000)
+         partial(same_people, people=people, rate=rate, alike=alike), short=400, long=2000)
     for name, people, rate, alike in (
         ("against each other", 300, 0.3, -0.95), ("alike", 300, 0.3, 0.95), ("unrelated", 300, 0.3, 0.0),
         ("even rates against each other", 200, 0.5, -1.0), ("few", 60, 0.2, -0.9), ("rare", 400, 0.04, -0.9),

@@ -151,7 +151,7 @@ _UNEVEN: dict[str, tuple[Sizes, Sizes]] = {
 UNEVEN: list[Cell] = [
     *(
         Cell("certify", f"uneven units, no gap, {words}, {name}, at {level:g}", f"{words}, rates about {rate:g}",
-             "size", uneven_units(*sizes, (rate, rate), alike, level=level), nominal=level, short=0, long=4000)
+             "size", uneven_units(*sizes, (rate, rate), alike, level=level), nominal=level, short=0, long=2000)
         for words, sizes in _UNEVEN.items()
         for rate, alike, name in (
             (0.4, 9.0, "units differ"), (0.1, 9.0, "units differ, 10%"), (0.4, 1e6, "independent rows"))
@@ -159,18 +159,18 @@ UNEVEN: list[Cell] = [
     ),
     *(
         Cell("certify", f"uneven units, means, {words}", f"{words}, values about rates of .4", "size",
-             uneven_units(*sizes, (0.4, 0.4), 9.0, means=True), short=0, long=4000)
+             uneven_units(*sizes, (0.4, 0.4), 9.0, means=True), short=0, long=2000)
         for words, sizes in _UNEVEN.items()
     ),
     *(
         Cell("certify", f"power, uneven units, {words}, {name}", f"{words}, rates about {rates[0]:g} and {rates[1]:g}",
              "power", uneven_units(*_UNEVEN[words], rates, alike), nominal=least, short=0, long=2000,
              rival=uneven_units(*_UNEVEN[words], rates, alike, rival=True), rival_name="Welch's test of units' means",
-             loses="the units' means count each unit once; the gap of all rows rests on the few large ones")
-        for words, rates, alike, name, least in (
-            ("one of 20 with half of one side", (0.65, 0.3), 9.0, "units differ", 0.6),
-            ("one of 20 with half of one side", (0.5, 0.38), 1e6, "independent rows", 0.55),
-            ("20 and 20, lognormal(1) sizes", (0.6, 0.35), 9.0, "units differ", 0.6),
+             loses=why)
+        for words, rates, alike, name, least, why in (
+            ("one of 20 with half of one side", (0.65, 0.3), 9.0, "units differ", 0.6, "one unit is half of a side"),
+            ("one of 20 with half of one side", (0.5, 0.38), 1e6, "independent rows", 0.55, ""),
+            ("20 and 20, lognormal(1) sizes", (0.6, 0.35), 9.0, "units differ", 0.6, "a few units carry the gap"),
         )
     ),
 ]  # fmt: skip
@@ -257,21 +257,21 @@ WEIGHTS: list[Cell] = [
     *(
         Cell("certify", f"events weigh {times:g} times, {n1} and {n2} people of {rate:g}{words}",
              f"{n1} and {n2} people, rate {rate:g} in both populations{words}", "size",
-             weights_of_events((n1, n2), (rate, rate), times, spread=spread), short=0, long=4000)
+             weights_of_events((n1, n2), (rate, rate), times, spread=spread), short=0, long=2000)
         for (n1, n2), rate, times in _WEIGHED
         for spread, words in ((0.0, ""), (1.0, ", weights vary"))
     ),
     *(
         Cell("certify", f"events weigh {times:g} times, {n1} and {n2} people, {scale}",
              f"{n1} and {n2} people, rates {rates[0]:g} and {rates[1]:g}", "coverage",
-             weights_of_events((n1, n2), rates, times, scale=scale), short=0, long=4000)
+             weights_of_events((n1, n2), rates, times, scale=scale), short=0, long=2000)
         for (n1, n2), rates, times in (((150, 450), (0.5, 0.3), 10.0), ((500, 5000), (0.2, 0.4), 100.0))
         for scale in SCALES
     ),
     *(
         Cell("measure", f"rate where events weigh {times:g} times, {n} people of {rate:g}",
              f"{n} people beside ten times as many, rate {rate:g} in the population", "coverage",
-             rate_of_weighted(n, rate, times), short=0, long=4000)
+             rate_of_weighted(n, rate, times), short=0, long=2000)
         for n, rate, times in (
             (150, 0.3, 10.0), (150, 0.1, 10.0), (500, 0.3, 100.0), (300, 0.1, 0.1), (100, 0.8, 0.05))
     ),

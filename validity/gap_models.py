@@ -52,6 +52,24 @@ def rejected(
     return run
 
 
+def labelled(n: int, labels: int, *, gap: float = 0.0, told: bool = False) -> Run:
+    """No gap rejected among people alike in a column of many labels; with `told` whether anything is said at all."""
+
+    def run(repeats: int, random: Random) -> NDArray[np.float64]:
+        found, level = np.zeros(repeats), 1.5 * np.linspace(-1.0, 1.0, labels)
+        for i in range(repeats):
+            label = random.integers(0, labels, n)
+            inside = random.random(n) < 1 / (1 + np.exp(-level[label]))
+            y = (random.random(n) < 1 / (1 + np.exp(0.5 - level[label] - gap * inside))).astype(float)
+            design = (label[:, None] == np.arange(1, labels)).astype(float)
+            parts = robust_parts(inside, y, design, expected_chance, expected_chance, np.arange(n) % FOLDS)
+            gaps = ModelGaps([parts], n)
+            found[i] = gaps.defined[0] if told else gaps.p_equal()[0] <= 0.05
+        return found
+
+    return run
+
+
 _RIGHT_OR_WRONG = (("right", "right"), ("right", "wrong"), ("wrong", "right"))
 
 CELLS: list[Cell] = [
@@ -63,4 +81,13 @@ CELLS: list[Cell] = [
 ] + [
     Cell("certify", "power, adjusted by a model", "500 people, log odds 0.8 apart at the same x", "power",
          rejected(500, 0.8), nominal=0.6, short=0, long=300, whole_analysis=True),
+] + [
+    Cell("certify", f"adjusted by a model, {labels} labels, {n:,} rows", "group and event go with the label alone",
+         "size", labelled(n, labels), short=0, long=200, whole_analysis=True)
+    for labels, n in ((5, 300), (20, 1000), (50, 3000))
+] + [
+    Cell("certify", "adjusted by a model, how often anything is said of 100 labels and 1,000 rows",
+         "ten rows for each label", "size", labelled(1000, 100, told=True), short=0, long=100, whole_analysis=True),
+    Cell("certify", "power, adjusted by a model, 20 labels", "2,000 rows, log odds .8 apart", "power",
+         labelled(2000, 20, gap=0.8), nominal=0.7, short=0, long=100, whole_analysis=True),
 ]  # fmt: skip

@@ -111,13 +111,13 @@ _FIVE = [0.3, 0.1, 0.05, 0.3, 0.2, 0.1, 0.2, 0.4, 0.3, 0.1, 0.6, 0.5, 0.1, 0.8, 
 CELLS: list[Cell] = [
     *(
         _line(f"units of {unit} alike by {alike:g}, {words}", f"rate 20%, {words}",
-              rows(goal, 0.2, unit=unit, alike=alike, gap=gap, band=band), long=500)
+              rows(goal, 0.2, unit=unit, alike=alike, gap=gap, band=band), long=60)
         for unit, alike in ((5, 0.1), (20, 0.05), (50, 0.02), (20, 0.3))
         for goal, words, gap, band in _ROWS
     ),
     *(
-        _line(f"weights that vary by {100 * spread:g}%, {words}", f"rate {100 * rate:g}%, {words}",
-              rows(goal, rate, spread=spread, gap=gap, band=band), long=500)
+        _line(f"weights that vary by {100 * spread:g}%, rate {100 * rate:g}%, {words}", "weights apart from the event",
+              rows(goal, rate, spread=spread, gap=gap, band=band), long=60)
         for spread in (0.4, 1.0) for rate in (0.1, 0.3)
         for goal, words, gap, band in _ROWS
     ),

@@ -145,12 +145,12 @@ CELLS: list[Cell] = [
     ),
     *(
         _line(f"share of {share:g}, {words}", f"{n} rows in 4 strata; it explains the same share of both",
-              share_in_strata(n, share, real=real, weight=weight), long=300, whole_analysis=True)
+              share_in_strata(n, share, real=real, weight=weight), long=150, whole_analysis=True)
         for share, n in ((0.05, 400), (0.2, 400))
         for words, real, weight in (("rates", False, None), ("means", True, None), ("weighted rates", False, "w"))
     ),
     _line("share of 0.1, a certificate", "400 rows in 4 strata, a gap of 25 points that it hides in part",
-          share_in_strata(400, 0.1, real=False, gap=0.25, tolerance=0.25), long=500, whole_analysis=True),
+          share_in_strata(400, 0.1, real=False, gap=0.25, tolerance=0.25), long=200, whole_analysis=True),
     *(
         _line(f"odds of {odds:g} by a model, {words}", f"{n} rows, it goes with the {event}",
               odds_by_model(n, odds, real=real), long=200, whole_analysis=True)

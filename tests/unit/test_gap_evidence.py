@@ -17,6 +17,7 @@ from inside.inference import (
     StrataGaps,
     TwoRates,
     UnitSums,
+    at_null,
     heterogeneity,
     mcnemar_mid_p,
     pairs_of_groups,
@@ -46,18 +47,32 @@ def unit_rows():
 # Strata
 
 
+def score_of(law, gap):
+    """The score within strata by hand: of the two roots the one without the correction for skewness."""
+    null = at_null(law.table, np.array([[gap]]), law.scale)
+    distance = (law.weight * null.distance).sum()
+    score = distance / np.sqrt((law.weight**2 * null.variance).sum())
+    assert min(abs(root[0] - score) for root in law.roots(law.to_point(np.array([gap])))) <= 1e-9 * abs(score)
+    return score
+
+
 def test_published_numbers_of_strata():
     """methods/gaps.md, Numbers."""
-    for scale, expected in (
-        ("difference", (-0.105729, -0.328227, 0.129623)),
-        ("ratio", (0.761737, 0.397584, 1.380373)),
+    for scale, expected, bounded in (
+        ("difference", (-0.105729, -0.328227, 0.129623), (-0.332581, 0.130930)),
+        ("ratio", (0.761737, 0.397584, 1.380373), (0.384289, 1.388876)),
     ):
         law = strata_law(STRATA, scale)
+        assert law.to_gap(law.centre)[0] == pytest.approx(expected[0], abs=5e-7)
+        for limit, root in zip(expected[1:], (1.959964, -1.959964), strict=True):
+            assert score_of(law, limit) == pytest.approx(root, abs=2e-5)
+        # never sharper than the skewness of the score allows
         low, high = law.limits(0.95)
-        found = (law.to_gap(law.centre)[0], low[0], high[0])
-        assert found == pytest.approx(expected, abs=5e-7)
+        assert (low[0], high[0]) == pytest.approx(bounded, abs=5e-7)
+        assert low[0] <= expected[1] + 5e-7
+        assert high[0] >= expected[2] - 5e-7
     law = strata_law(STRATA, "difference")
-    assert law.root(np.zeros(1))[0] ** 2 == pytest.approx(0.767631, abs=5e-7)
+    assert score_of(law, 0.0) ** 2 == pytest.approx(0.767631, abs=5e-7)
     found = heterogeneity(law)
     assert (found.statistic[0], found.df[0]) == pytest.approx((0.512781, 2), abs=5e-7)
     usable = STRATA[:, 3] > 0
@@ -72,17 +87,22 @@ def test_no_gap_is_cochran_mantel_haenszel():
         tables = [np.array([[a, b - a], [c, d - c]], dtype=float) for a, b, c, d in rows]
         expected = StratifiedTable(tables).test_null_odds(correction=False)
         for scale, value in (("difference", 0.0), ("ratio", 1.0)):
-            root = strata_law(rows, scale).root(np.array([value]))[0]
-            assert root**2 == pytest.approx(expected.statistic, rel=1e-9)
+            law = strata_law(rows, scale)
+            assert score_of(law, value) ** 2 == pytest.approx(expected.statistic, rel=1e-9)
+            assert law.p_equal()[0] >= expected.pvalue * (1.0 - 1e-9)
         ratio = strata_law(rows, "ratio")
         by_hand = sum(a * d / (b + d) for a, b, c, d in rows) / sum(c * b / (b + d) for a, b, c, d in rows)
         assert ratio.to_gap(ratio.centre)[0] == pytest.approx(by_hand, rel=1e-12)
 
 
 def test_one_stratum_is_the_plain_score():
-    low, high = strata_law([(12, 40, 31, 55)], "difference").limits(0.95)
+    law = strata_law([(12, 40, 31, 55)], "difference")
     plain = difference_interval(12, 40, 31, 55, only="score")
-    assert (low[0], high[0]) == pytest.approx((float(plain.low), float(plain.high)), abs=1e-9)
+    for limit, root in ((plain.low, 1.959963984540054), (plain.high, -1.959963984540054)):
+        assert score_of(law, float(limit)) == pytest.approx(root, abs=1e-7)
+    low, high = law.limits(0.95)
+    assert low[0] <= float(plain.low) + 1e-9
+    assert high[0] >= float(plain.high) - 1e-9
 
 
 # Weights and units

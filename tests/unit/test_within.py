@@ -33,7 +33,8 @@ def row(result, group="a"):
 def test_published_numbers(method):
     """methods/gaps.md, Numbers: Strata."""
     found = row(method(audit_of(), "selection_rate", target={"g": "b"}, within="job"))
-    expected = (-0.105729, -0.328227, 0.129623, 0.833333)
+    # of the score alone -0.328227 to 0.129623 and 0.397584 to 1.380373, never sharper than its skewness allows
+    expected = (-0.105729, -0.332581, 0.130930, 0.833333)
     names = ("difference", "difference_low", "difference_high", "compared")
     assert [found[name] for name in names] == pytest.approx(expected, abs=5e-7)
     plain = row(method(audit_of(), "selection_rate", target={"g": "b"}))
@@ -41,7 +42,7 @@ def test_published_numbers(method):
     assert beside == pytest.approx([plain[f"difference{end}"] for end in ("", "_low", "_high")], rel=1e-12)
     assert found["heterogeneity_p"] == pytest.approx(0.773840, abs=1e-6)
     ratio = row(method(audit_of(), "selection_rate", target={"g": "b"}, within=["job"], scale="ratio"))
-    expected = (0.761737, 0.397584, 1.380373)
+    expected = (0.761737, 0.384289, 1.388876)
     assert [ratio[name] for name in ("ratio", "ratio_low", "ratio_high")] == pytest.approx(expected, abs=5e-7)
     assert ratio["difference"] == pytest.approx(found["difference"], rel=1e-12)
     assert ratio["unadjusted_ratio"] == pytest.approx(14 / 36 / (18 / 40), rel=1e-12)
@@ -51,7 +52,8 @@ def test_no_gap_is_cochran_mantel_haenszel():
     usable = {name: counts for name, counts in STRATA.items() if counts[3]}
     found = row(certify(audit_of(), "selection_rate", target={"g": "b"}, within="job"))
     tables = [np.array([[a, b - a], [c, d - c]], dtype=float) for a, b, c, d in usable.values()]
-    assert found["p_value"] == pytest.approx(StratifiedTable(tables).test_null_odds().pvalue, rel=1e-9)
+    plain = StratifiedTable(tables).test_null_odds().pvalue
+    assert plain <= found["p_value"] <= 1.001 * plain  # never sharper than the score's skewness allows
 
 
 def test_simpsons_paradox():

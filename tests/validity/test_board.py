@@ -280,9 +280,10 @@ def test_lines_of_sections_that_did_not_run_are_kept(tmp_path) -> None:
     ]
 
 
-def test_the_page_of_means_quotes_the_kept_results() -> None:
+@pytest.mark.parametrize("page", ["means.md", "attacks.md"])
+def test_pages_quote_the_kept_results(page: str) -> None:
     errors = {line.cell.name: line.error for line in KEPT.judged}
-    lines = (DOCS / "means.md").read_text(encoding="utf-8").splitlines()
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
     rows = [place for place, line in enumerate(lines) if line.startswith("| line of the board |")]
     quoted = [
         line for start in rows for line in takewhile(lambda line: line.startswith("| "), lines[start + 2 :])

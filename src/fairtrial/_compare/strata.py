@@ -18,6 +18,7 @@ from fairtrial._errors import Fault, NotApplicable, Note, Set, Words
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.laws.gaps import Gaps
 from fairtrial._inference.laws.linear_gaps import LinearGaps
+from fairtrial._inference.laws.matched_gaps import MatchedStrataGaps
 from fairtrial._inference.laws.model_gaps import FOLDS, Fitted, ModelGaps, RobustParts, robust_parts
 from fairtrial._inference.laws.strata_gaps import LinearStrataGaps, StrataGaps
 from fairtrial._inference.laws.sums_gaps import MeanStrataGaps
@@ -124,7 +125,7 @@ def adjust(
             raise NotApplicable(who, Fault("within", required, cure=cure))
         gaps = LinearStrataGaps(sums, comparison, stratum, unadjusted, scale)
         return Within(columns, labels, gaps, unadjusted)
-    law = StrataGaps.of if atoms.binary else MeanStrataGaps
+    law = MatchedStrataGaps.of if atoms.binary else MeanStrataGaps
     return Within(columns, labels, law(atoms, comparison, stratum, scale), unadjusted)
 
 

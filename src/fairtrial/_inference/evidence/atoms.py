@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.means.skewed_means import FEWEST_FOR_SHAPE, Sums
@@ -314,3 +316,14 @@ def _reasons(sums: Sums, place: str, everyone: str, *, binary: bool) -> list[str
         else:
             reason.append(None)
     return reason
+
+
+def by_strata(member: Membership, columns: Floats, stratum: NDArray[np.int64], strata: int) -> Floats:
+    """The sums of columns, one line per finest group, over each group's part of each stratum."""
+    order = np.argsort(stratum, kind="stable")
+    ends = np.searchsorted(stratum[order], np.arange(strata + 1))
+    inside, sorted_columns = as_matrix(member)[:, order].astype(np.float64), columns[order]
+    found = np.zeros((inside.shape[0], strata, columns.shape[1]))
+    for place, (start, end) in enumerate(pairwise(ends)):
+        found[:, place] = inside[:, start:end] @ sorted_columns[start:end]
+    return found

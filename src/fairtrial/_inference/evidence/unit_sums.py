@@ -75,7 +75,6 @@ def _nodes(moments: Floats, low: float, high: float) -> Nodes:
 
 MANY_ROWS = 20_000
 LITTLE = 0.005  # of a finest group's weight
-ROUNDING = 1e-14
 Codes = NDArray[np.integer]
 
 
@@ -106,7 +105,7 @@ class UnitSums:
         binary = bool(np.isin(value, (0.0, 1.0)).all())
         alone = alone or np.unique(unit).size == unit.size
         counted = alone and bool(np.all(weight == weight[:1]))
-        if not alone and binary and lines[0].size == units and _all_or_nothing(lines[2], lines[3]):
+        if not alone and lines[0].size == units and _all_alike(unit, value):
             # every unit's rows say the same: they are one row with all their weight
             lines, alone = (*lines[:4], lines[2] ** 2), True
         return cls(*lines, units, atoms, binary, counted, alone)
@@ -194,9 +193,11 @@ def _by_line(
     return keys // atoms, keys % atoms, weight, total, square
 
 
-def _all_or_nothing(weight: Floats, total: Floats) -> bool:
-    """Whether all rows of every line have the event, or none."""
-    return bool(np.all((total == 0.0) | (np.abs(total - weight) <= ROUNDING * weight)))
+def _all_alike(unit: Codes, value: Floats) -> bool:
+    """Whether all rows of every unit have one value."""
+    first = np.empty(int(unit.max()) + 1)
+    first[unit] = value
+    return bool(np.array_equal(first[unit], value))
 
 
 def are_little(largest: float, totals: Floats) -> bool:
@@ -248,6 +249,13 @@ class UnitTotals(NamedTuple):
         with np.errstate(invalid="ignore"):
             found = (self.total - self.mean * self.weight) / self.everyone * self.stretch()
         return np.where(self.weight > 0, found, 0.0)
+
+    def parts(self) -> tuple[Floats, Floats, Floats, Floats | float]:
+        """Of the units with rows: their weights, what is left of their values, their influence, how many they are."""
+        there = self.weight > 0
+        times = self.times if isinstance(self.times, float) else self.times[there]
+        rest = self.total - self.mean * self.weight
+        return self.weight[there], rest[there], self.influence()[there], times
 
 
 def degrees_of_freedom(first: UnitTotals, second: UnitTotals | None, shared: UnitTotals | None) -> float:

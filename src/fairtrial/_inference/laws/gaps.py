@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,14 @@ class JointTest:
     p_value: float
     rule: str
     reason: str | None = None
+
+
+class Heterogeneity(NamedTuple):
+    """Does the gap differ between strata? Statistic, degrees of freedom and p-value."""
+
+    statistic: Floats
+    df: Floats
+    p_value: Floats
 
 
 class Gaps(ABC):

@@ -8,6 +8,7 @@ of at least 8 units this misses at most .061 at 95%; t with one less than the un
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -26,11 +27,14 @@ from fairtrial._inference.laws.gaps import (
     DerivedGaps,
     JointTest,
     SearchedGaps,
+    agreeing,
     no_ratio,
     nobody,
     quadratic_form,
+    signed_root,
 )
 from fairtrial._inference.laws.small_counts import NONE_MISSING, AddedUnits, PooledWeights, as_student
+from fairtrial._inference.means.weighted_means import KnownBounds, UnitBounds, Units
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.two_rates import Null, TwoRates, at_null, estimate_and_error, score_roots
 from fairtrial._inference.ways import Scale
@@ -47,9 +51,10 @@ class LinearLaw(SearchedGaps):
 
     def __init__(
         self, mean: Floats, size: Floats, covariance: Floats, df: Floats, scale: Scale, *, binary: bool,
-        pooled: PooledWeights | None = None,
+        pooled: PooledWeights | None = None, bounds: UnitBounds | None = None,
     ) -> None:  # fmt: skip
-        """`pooled` are the weights of rows that are units of their own."""
+        """`pooled` are the weights of rows that are units of their own; `bounds` are those of means."""
+        self.bounds = bounds
         self.mean, self.size, self.variances, self.pooled = mean, size, covariance, pooled
         self.scale, self.binary = scale, binary
         gap = mean[0] - mean[1]
@@ -101,15 +106,39 @@ class LinearLaw(SearchedGaps):
             found += [np.where(np.isfinite(root), root, found[0]) for root in both]
         return np.min(found, axis=0), np.max(found, axis=0)
 
+    def _root(self, gap: Floats) -> Floats:
+        return super()._root(gap) if self.bounds is None else signed_root(*self._tails(gap), self.df)
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        above, below = super()._tails(gap)
+        if self.bounds is not None:
+            same = self.scale == "difference"
+            more = self.bounds.tails(gap) if same else self.bounds.ratio_tails(gap)
+            above, below = np.fmax(above, more[0]), np.fmax(below, more[1])
+        return above, below
+
+    def _limits(self, level: Any) -> tuple[Floats, Floats]:
+        low, high = super()._limits(level)
+        if self.bounds is None:
+            return low, high
+        tail = (1.0 - level) / 2.0
+        if self.scale == "difference":
+            least, most = self.bounds.limits(tail)
+            return np.fmin(low, least), np.fmax(high, most)
+        least, most = self.bounds.ratio_limits(tail, self.estimate)
+        none = self._tails(np.ones(low.shape))
+        return agreeing(np.fmin(low, least), np.fmax(high, most), 1.0, none, tail)
+
 
 class LinearKnownLaw(SearchedGaps):
     """One weighted rate, or mean, against a known number: the gap is its difference to it, or its ratio."""
 
     def __init__(
         self, mean: Floats, size: Floats, variance: Floats, df: Floats, target: Floats, scale: Scale, *, binary: bool,
-        units: tuple[AddedUnits, AddedUnits] | None = None,
+        units: tuple[AddedUnits, AddedUnits] | None = None, bounds: KnownBounds | None = None,
     ) -> None:  # fmt: skip
-        """`units` with the event and without it, where they are known one by one."""
+        """`units` with the event and without it, where they are known one by one; `bounds` are those of means."""
+        self.bounds = bounds
         self.mean, self.target, self.scale, self.binary = mean, target, scale, binary
         self.units = units
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -145,6 +174,23 @@ class LinearKnownLaw(SearchedGaps):
         nothing = np.zeros(point.shape)
         score, skewed = score_roots(Null(rate, nothing, nothing, distance, spread, third))
         return np.minimum(score, skewed), np.maximum(score, skewed)
+
+    def _root(self, gap: Floats) -> Floats:
+        return super()._root(gap) if self.bounds is None else signed_root(*self._tails(gap), self.df)
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        above, below = super()._tails(gap)
+        if self.bounds is not None:
+            more = self.bounds.tails(self.to_point(gap))
+            above, below = np.fmax(above, more[0]), np.fmax(below, more[1])
+        return above, below
+
+    def _limits(self, level: Any) -> tuple[Floats, Floats]:
+        low, high = super()._limits(level)
+        if self.bounds is not None:
+            least, most = self.bounds.limits((1.0 - level) / 2.0)
+            low, high = np.fmin(low, self.to_gap(least)), np.fmax(high, self.to_gap(most))
+        return low, high
 
     def to_point(self, gap: Floats) -> Floats:
         return self.target + gap if self.scale == "difference" else self.target * gap
@@ -266,11 +312,36 @@ class LinearGaps(DerivedGaps):
         if known is not None:
             return LinearKnownLaw(
                 self.mean[0], self.size[0], self.variances[0], self.df, known, self.scale, binary=self.binary,
-                units=self._units(),
+                units=self._units(), bounds=self._known_bounds(),
             )  # fmt: skip
+        bounds = None if self.binary else self._bounds()
+        if bounds is not None:
+            self.carried_by = bounds.carried_by
         return LinearLaw(
-            self.mean, self.size, self.variances, self.df, self.scale, binary=self.binary, pooled=self.pooled
-        )
+            self.mean, self.size, self.variances, self.df, self.scale, binary=self.binary, pooled=self.pooled,
+            bounds=bounds,
+        )  # fmt: skip
+
+    def _bounds(self) -> UnitBounds:
+        """Of means of groups and targets that share no unit."""
+        told, sides = self.defined, []
+        for index in range(told.size):
+            first, second, _ = self._sides(index)
+            assert second is not None
+            apart = told[index] and not np.any((first.weight > 0) & (second.weight > 0))
+            both = Units(first.mean, *first.parts()), Units(second.mean, *second.parts())
+            sides.append(both if apart else None)
+        return UnitBounds(sides, self.df, rows=self.sums.alone)
+
+    def _known_bounds(self) -> KnownBounds | None:
+        """Of means of groups beside a known number, where every row is a unit of its own."""
+        if self.binary or not self.sums.alone:
+            return None
+        sides = [self._sides(index)[0] for index in range(self.df.size)]
+        error = np.sqrt(np.where(self.defined, self.variances[0], 0.0))
+        bounds = KnownBounds([Units(side.mean, *side.parts()) for side in sides], self.df, error)
+        self.carried_by = bounds.carried_by
+        return bounds
 
     def _units(self) -> tuple[AddedUnits, AddedUnits] | None:
         """The units of every group for the law of its own rate."""

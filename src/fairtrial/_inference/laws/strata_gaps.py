@@ -2,21 +2,20 @@
 
 z = sum w (p1 - p2 - v) / sqrt(sum w^2 V(v)), w = n1 n2/N and V the two-rate score variance of the stratum. At no gap
 this is the test of Cochran, Mantel and Haenszel without correction; with one stratum it is the plain score. From strata
-of one against three to rare events in large ones it misses .040 to .058 at 95%; Wald's limits with the same weights
-.012 to .097.
+of one against three to rare events in large ones it misses .017 to .055 at 95%; Wald's limits with the same weights
+.012 to .097. It is never sharper than its skewness allows: of four strata of 10 and 1,000 at half a percent the score
+alone rejects .0130 at .001, with it .0001.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership, as_matrix
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, as_matrix, by_strata
 from fairtrial._inference.evidence.row_powers import (
     NARROW,
     SHORT,
@@ -28,10 +27,17 @@ from fairtrial._inference.evidence.row_powers import (
     unit_parts,
 )
 from fairtrial._inference.evidence.unit_sums import UnitSums
-from fairtrial._inference.laws.gaps import LOGARITHM_ENDS, DerivedGaps, SearchedGaps, no_ratio
+from fairtrial._inference.laws.gaps import (
+    LOGARITHM_ENDS,
+    DerivedGaps,
+    Heterogeneity,
+    SearchedGaps,
+    no_ratio,
+)
 from fairtrial._inference.laws.linear_gaps import NO_VARIATION, NOT_POSITIVE, ONE_UNIT, LinearGaps, LinearLaw
+from fairtrial._inference.means.weighted_means import UnitBounds, Units, units_apart
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.two_rates import TwoRates, at_null, unskewed
+from fairtrial._inference.rates.two_rates import TwoRates, at_null, score_roots, unskewed
 from fairtrial._inference.ways import Scale
 
 NOBODY_ALIKE = "no stratum holds people of both the group and the target"
@@ -96,11 +102,11 @@ class StrataGaps(SearchedGaps):
 
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
         null = at_null(self.table, self.to_gap(point)[..., None], self.scale)
-        distance = (self.weight * null.distance).sum(axis=-1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            root = distance / np.sqrt((self.weight**2 * null.variance).sum(axis=-1))
-        root = np.where(distance == 0, 0.0, root)
-        return root, root
+        w = self.weight
+        distance, variance = (w * null.distance).sum(axis=-1), (w**2 * null.variance).sum(axis=-1)
+        third = (w**3 * null.third).sum(axis=-1)
+        score, skewed = score_roots(null._replace(distance=distance, variance=variance, third=third))
+        return np.minimum(score, skewed), np.maximum(score, skewed)
 
     def _why_not(self, index: int) -> str | None:
         if not (self.weight[index] > 0).any():
@@ -142,14 +148,6 @@ def strata_table(atoms: Atoms, comparison: Comparison, stratum: NDArray[np.int64
     events, people = atoms.successes[:, None] * inside, atoms.count[:, None] * inside
     sides = comparison.member, comparison.reference
     return TwoRates(*(side @ of for side in sides for of in (events, people)))
-
-
-class Heterogeneity(NamedTuple):
-    """Does the gap differ between strata? Statistic, degrees of freedom and p-value."""
-
-    statistic: Floats
-    df: Floats
-    p_value: Floats
 
 
 def heterogeneity(law: StrataGaps, effect: Floats | float = 1.0) -> Heterogeneity:
@@ -278,18 +276,34 @@ class LinearStrataGaps(DerivedGaps):
         """Of the adjusted differences, from the units' parts in them; worked out where it is asked for."""
         parts = np.zeros((len(self.reason), self.sums.units))
         for index in np.flatnonzero(self.defined):
-            if self.short[index]:
-                lines = self._lines(int(index))
-                side = np.where(lines.x > 0, 0, 1)
-                least = self.parts.least[index, lines.stratum, side]
-                slope = self.parts.slope[index, lines.stratum, side] / self.unit
-                stretch = 1.0 / np.sqrt(least - slope * lines.weight)
-                total = (self.x[index] ** 2 * self.w[index]).sum()
-                parts[index, lines.unit] = stretch * lines.x * lines.residual / total
-            else:
-                found = self._parts_of(int(index))
-                parts[index] = found.own - found.other
+            own, other = self._units_parts(int(index))
+            parts[index] = own - other
         return np.asarray((parts * self.sums.times) @ parts.T)
+
+    def _units_parts(self, index: int) -> tuple[Floats, Floats]:
+        """Every unit's part in the group's side and in the target's."""
+        if not self.short[index]:
+            found = self._parts_of(index)
+            return found.own, found.other
+        lines = self._lines(index)
+        side = np.where(lines.x > 0, 0, 1)
+        least = self.parts.least[index, lines.stratum, side]
+        slope = self.parts.slope[index, lines.stratum, side] / self.unit
+        stretch = 1.0 / np.sqrt(least - slope * lines.weight)
+        total = (self.x[index] ** 2 * self.w[index]).sum()
+        part = stretch * lines.x * lines.residual / total
+        both = np.zeros((2, self.sums.units))
+        both[side, lines.unit] = np.where(side == 0, part, -part)
+        return both[0], both[1]
+
+    def _bounds(self) -> UnitBounds:
+        """Of means of groups and targets that share no unit; from sums, as units are not alike over strata."""
+        sides: list[tuple[Units, Units] | None] = [None] * len(self.reason)
+        for index in [index for index, why in enumerate(self.reason) if why is None]:
+            lines = self._lines(index)
+            members = [np.unique(lines.unit[lines.x * sign > 0]) for sign in (1.0, -1.0)]
+            sides[index] = units_apart(self.sides[:, index], self._units_parts(index), members)
+        return UnitBounds(sides, self.df, rows=self.sums.alone, permute=False)
 
     # -- what is told -------------------------------------------------------------------------------------------
     def _why_not(self, index: int) -> str | None:
@@ -308,9 +322,12 @@ class LinearStrataGaps(DerivedGaps):
 
     def _law(self, sizes: Floats) -> SearchedGaps:
         if not self.sums.binary:
+            bounds = self._bounds()
+            self.carried_by = bounds.carried_by
             return LinearLaw(
-                self.sides, np.ones(self.sides.shape), self.variances, self.df, self.scale, binary=False
-            )
+                self.sides, np.ones(self.sides.shape), self.variances, self.df, self.scale, binary=False,
+                bounds=bounds,
+            )  # fmt: skip
         n1, n2 = sizes[..., 0], sizes[..., 1]
         table = TwoRates(self.mean[..., 0] * n1, n1, self.mean[..., 1] * n2, n2)
         return LinearStrataLaw(table, self.weight, self.variances, self.df, self.scale)
@@ -332,19 +349,7 @@ class LinearStrataGaps(DerivedGaps):
         return np.flatnonzero((self.w[index, :, 0] > 0) & ~self.there[index])
 
 
-def by_strata(member: Membership, columns: Floats, stratum: Strata, strata: int) -> Floats:
-    """The sums of columns, one line per finest group, over each group's part of each stratum."""
-    order = np.argsort(stratum, kind="stable")
-    ends = np.searchsorted(stratum[order], np.arange(strata + 1))
-    inside, sorted_columns = as_matrix(member)[:, order].astype(np.float64), columns[order]
-    found = np.zeros((inside.shape[0], strata, columns.shape[1]))
-    for place, (start, end) in enumerate(pairwise(ends)):
-        found[:, place] = inside[:, start:end] @ sorted_columns[start:end]
-    return found
-
-
-# -- Two weighted rates among people alike, with the covariance of the two: the score over strata at its own
-# variance.
+# -- Two weighted rates among people alike, with their covariance: the score over strata at its own variance.
 # As in `linear` the score's variance is multiplied by the design effect of the gap itself: what the units'
 # parts say of the contrast, over what counts of the strata's effective sizes would. The score, the score
 # corrected for its skewness and the linearised root against Student's t are bounds on each other: the

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, as_matrix, find_reasons, gap_errors
-from fairtrial._inference.laws.gaps import Gaps, agreeing, nobody, quantile_of
-from fairtrial._inference.laws.strata_gaps import Heterogeneity
+from fairtrial._inference.laws.gaps import Gaps, Heterogeneity, agreeing, nobody, quantile_of
 from fairtrial._inference.means.skewed_means import SharedSkewness, Sums, TwoMeans, UnsharedSkewness
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Scale
