@@ -1,4 +1,5 @@
-"""gaps: ratios, adjusted and weighted gaps of 24 groups on a million rows, against the bare grouping of those keys."""
+"""gaps: ratios, adjusted and weighted gaps of 24 groups on a million rows, against the bare grouping of those keys;
+and many groups, small ones described."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ GROUPS, STRATA = 24, 100
 
 
 def run(quick: bool) -> list[Row]:
-    return [*against_groupings(100_000 if quick else 1_000_000), *many_groups(1_000)]
+    return [*against_groupings(100_000 if quick else 1_000_000), *many_groups(1_000), *small_groups(500)]
 
 
 def people(n: int, groups: int, strata: int) -> Any:
@@ -95,3 +96,19 @@ def many_groups(groups: int) -> list[Row]:
         limit(f"{name} of {groups:,} groups, {20 * groups:,} rows to count", spent, 1.0)
         for name, spent in seconds.items()
     ]
+
+
+def small_groups(groups: int) -> list[Row]:
+    """Groups of one to thousands of people, most of them too small to judge: each described, and all together."""
+    import pyarrow as pa
+
+    import fairtrial
+
+    generator = np.random.default_rng(5)
+    sizes = np.clip(np.round(np.exp(generator.normal(3.0, 1.3, groups))), 1, 5_000).astype(int)
+    names = np.repeat([f"g{index:03d}" for index in range(groups)], sizes)
+    decided = (generator.random(names.size) < 0.3).astype(np.int64)
+    audit = fairtrial.Audit(pa.table({"g": names, "d": decided}), decision="d", groups="g")
+    ask = {"described": lambda: fairtrial.flag(audit, "selection_rate", tolerance=0.05)}
+    seconds = interleaved(ask, repeats=3)["described"]
+    return [limit(f"{groups} groups of 1 to 5,000 people, the small ones described", seconds, 2.0)]

@@ -15,3 +15,4 @@ from fairtrial.cli.method_commands import questions as questions
 from fairtrial.cli.method_commands import read_one as read_one
 from fairtrial.cli.report import report as report
 from fairtrial.cli.serve import _listen as _listen
+from fairtrial.cli.speech import CommandSpeech as CommandSpeech

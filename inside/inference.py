@@ -171,6 +171,17 @@ from fairtrial._inference.sequential.streams import new_streams as new_streams
 from fairtrial._inference.sequential.streams import one_sample_factor as one_sample_factor
 from fairtrial._inference.sequential.streams import select as select
 from fairtrial._inference.sequential.streams import two_sample_factor as two_sample_factor
+from fairtrial._inference.small_cells.beyond import BeyondWhat as BeyondWhat
+from fairtrial._inference.small_cells.beyond import at_least as at_least
+from fairtrial._inference.small_cells.beyond import beyond_p_values as beyond_p_values
+from fairtrial._inference.small_cells.beyond import hommel_number as hommel_number
+from fairtrial._inference.small_cells.beyond import rank_limits as rank_limits
+from fairtrial._inference.small_cells.borrowed import BorrowedPrior as BorrowedPrior
+from fairtrial._inference.small_cells.borrowed import opposite_limits as opposite_limits
+from fairtrial._inference.small_cells.borrowed import own_error as own_error
+from fairtrial._inference.small_cells.borrowed import shrunken_means as shrunken_means
+from fairtrial._inference.small_cells.spread import SpreadCells as SpreadCells
+from fairtrial._inference.small_cells.spread import find_spread as find_spread
 from fairtrial._inference.ways import Likelihood as Likelihood
 from fairtrial._inference.ways import RateMethod as RateMethod
 from fairtrial._inference.ways import Refinement as Refinement

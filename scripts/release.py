@@ -1,4 +1,4 @@
-"""Build the wheel and the source archive, check both, and run the fast tests against the installed wheel.
+"""Build the wheel and the source archive, check both, list what they rest on, and run the fast tests on the wheel.
 
     python3 scripts/release.py
 
@@ -47,6 +47,7 @@ def main() -> None:
         [source] = Path(scratch).iterdir()
         shutil.rmtree(source / "src")  # so that only the installed wheel can be found
         run("-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", str(wheel))
+        run("scripts/sbom.py", f"dist/{wheel.name.removesuffix('.whl')}.cdx.json")
         run("-m", "pytest", "-q", "-n", "2", "-m", FAST, "tests", cwd=source)
     print(f"fairtrial: {wheel.name} and {sdist.name} are in dist/")
 

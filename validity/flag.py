@@ -24,6 +24,7 @@ from validity.certify_shapes import FLAG as SHAPES
 from validity.gap_criteria import FLAGS as CRITERIA
 from validity.printed_numbers import printed
 from validity.skewed_means import FLAG as SKEWED
+from validity.small_cells import FLAG as SMALL_CELLS
 from validity.whole_functions import lines
 
 Run = Callable[[int, Generator], np.ndarray]
@@ -188,6 +189,7 @@ _TINY = "20 groups of 3 people beside 940, rate 40%"
 CELLS: list[Cell] = [
     *SKEWED,
     *CRITERIA,
+    *SMALL_CELLS,
     _cell("no disparity, rest", _OVERLAPPING, false_flags(0.0, 1000, "rest")),
     _cell("no disparity, overall", "23 overlapping groups against overall, n 1000, two-sided",
           false_flags(0.0, 1000, "overall")),

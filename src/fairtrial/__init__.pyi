@@ -1,11 +1,11 @@
 # The public names: what `fairtrial.X` finds, on first use (see __init__.py), and what type checkers see.
 from . import papers as papers
 from ._audit.audit import Audit as Audit
+from ._compare.flag_result import FlagResult as FlagResult
 from ._compare.method import certify as certify
 from ._compare.method import flag as flag
 from ._compare.method import measure as measure
 from ._compare.results import CertifyResult as CertifyResult
-from ._compare.results import FlagResult as FlagResult
 from ._compare.results import MeasureResult as MeasureResult
 from ._compare.results import TabulateResult as TabulateResult
 from ._compare.tabulate import tabulate as tabulate

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +155,41 @@ def test_stopped_by_the_user(whole: tuple[dict[str, Any], float], tmp_path: Path
     assert "Not answered" in (tmp_path / "out" / "report.html").read_text()
     assert start(tmp_path, "--resume").wait() == 0
     assert results(tmp_path) == whole[0]
+
+
+CONTAINER = ["unshare", "--pid", "--fork", "--kill-child"]
+
+
+def can_make_containers() -> bool:
+    """Whether this machine lets a process be the first of its own."""
+    return (
+        shutil.which("unshare") is not None
+        and not subprocess.run([*CONTAINER, "true"], capture_output=True, check=False).returncode
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not can_make_containers(), reason="needs a process namespace")
+def test_a_run_killed_in_a_container_goes_on_in_the_next_one(tmp_path: Path) -> None:
+    """In each container the run has the same process number, so a lock that held it would be its own."""
+    (tmp_path / "audit.toml").write_text(SPEC)
+    lock = tmp_path / "out" / ".lock"
+    process = subprocess.Popen([*CONTAINER, *COMMAND], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    wait_until(lambda: lock.exists() and lock.read_text() != "")
+    number = lock.read_text()
+    process.kill()
+    process.wait()
+    assert lock.read_text() == number == "1"
+    (tmp_path / "audit.toml").write_text(SPEC.replace("permutations = 39999", "permutations = 199"))
+    done = subprocess.run(
+        [*CONTAINER, *COMMAND, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert not lock.exists()
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 300
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -236,13 +236,13 @@ def flag_cases() -> Iterator[Case]:
                     "flag", "people two", "absolute_error", every=5, options=[{**chosen, "target": BETA}]
                 )
     for correction in ("bh", "by", "holm"):
-        for fdr in (0.01, 0.05, 0.2):
+        for level in (0.99, 0.95, 0.8):
             yield from varied(
                 "flag",
                 "people three",
                 "selection_rate",
                 every=5,
-                options=[{"correction": correction, "fdr": fdr}],
+                options=[{"correction": correction, "confidence_level": level}],
             )
     for likelihood in ("empirical", "euclidean"):
         for method in ("profile", "orthogonal", "scaled", "plug-in"):

@@ -121,7 +121,7 @@ def group_faults() -> Iterator[Case]:
     yield from faulty_calls("flag", "people", ("tpr",), {
         **common_faults(), **_tolerances(), "direction": {"direction": "up"},
         "correction": {"correction": "bonferroni"},
-        "fdr": {"fdr": 0}, "fdr two": {"fdr": 2},
+        "level": {"confidence_level": 0}, "level two": {"confidence_level": 2}, "small": {"small": "shown"},
         "depth": {"depth": -1}, "minimum": {"minimum": "30"},
         "differs with a band": {"direction": "differs", "tolerance": [0, 1]},
         "differs nan": {"direction": "differs", "tolerance": NAN},

@@ -21,6 +21,7 @@ SAYS = re.compile(
 REASONS = {
     ("_audit/files/headers.py", "file_fault"): "the caller words the whole sentence, and each says what to do",
     ("_options/__init__.py", "_bounds_fault"): "the requirement is worded by the option's declared bounds",
+    ("_trial/spec/untrusted.py", "check_untrusted"): "listed under one fault that says what to add",
     ("_trial/spec/key_lines.py", "raise_any"): "joins faults that say it themselves",
     ("papers/improvability/_linear_program.py", "check"): "what the program lacks is worded by _lacks: it needs …",
     ("_improve/worth.py", "evaluate"): "worded with what the metric needs",

@@ -76,10 +76,11 @@ def test_default_direction_is_the_side_that_harms(compas):
         flag(compas, "fpr", direction="harmed")
 
 
-def test_small_groups_are_listed_not_tested(compas):
-    result = flag(compas, "fpr", depth=2)
+@pytest.mark.parametrize(("small", "told"), [("list", ""), ("describe", "; described")])
+def test_small_groups_are_listed_not_tested(compas, small, told):
+    result = flag(compas, "fpr", depth=2, small=small)
     row = line(result, "race: Native American")
-    assert (row["state"], row["state_reason"]) == ("too few", "fewer than 30 members")
+    assert (row["state"], row["state_reason"]) == ("too few", f"fewer than 30 members{told}")
     assert scalar(row["p_value"]) is None
     assert not row["flagged"]
 
@@ -121,7 +122,8 @@ def test_result_round_trips_and_draws(compas):
     result = flag(compas, "fpr", depth=2, tolerance=0.05, direction="above")
     assert read_result(result.to_dict()).to_dict() == result.to_dict()
     json.dumps(result.to_dict(), allow_nan=False)
-    assert [picture.name for picture in result.pictures()] == ["disparities", "intersections"]
+    names = ["disparities", "intersections", "small-groups"]
+    assert [picture.name for picture in result.pictures()] == names
     for picture in result.pictures():
         picture.chart.to_dict()
     assert result.verdict.text.startswith("2 of 14 groups flagged")
@@ -134,7 +136,8 @@ def test_result_round_trips_and_draws(compas):
     [
         ({"direction": "up"}, "'direction' must be one of"),
         ({"correction": "bonferroni"}, "'correction' must be one of"),
-        ({"fdr": 0}, "'fdr' must be a number between"),
+        ({"confidence_level": 0}, "'confidence_level' must be a number between"),
+        ({"small": "shown"}, "'small' must be one of"),
         ({"depth": 0}, "'depth' must be a whole number"),
         ({"direction": "differs", "tolerance": [0, 1]}, "the one value tested"),
         ({"by": "rce"}, "rce"),

@@ -75,7 +75,7 @@ def test_the_action_writes_the_summary_and_fails_by_policy(tmp_path: Path, polic
     )
     script = Path(__file__).parents[2] / "scripts" / "action.sh"
     environment = {
-        **os.environ, "FAIRTRIAL_INSTALL": "", "FAIRTRIAL_FAIL_ON": policy, "GITHUB_STEP_SUMMARY": "step.md",
+        **os.environ, "FAIRTRIAL_INSTALL": "none", "FAIRTRIAL_FAIL_ON": policy, "GITHUB_STEP_SUMMARY": "step.md",
         "GITHUB_OUTPUT": "output", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }  # fmt: skip
     done = subprocess.run(

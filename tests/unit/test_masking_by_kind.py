@@ -22,6 +22,7 @@ NO_SHARE = {
         "target_rate",
     ): "the target's people are not in the row; it is a group of its own or the rest",
     ("flag", "target_rate"): "the target's people are not in the row; it is a group of its own or the rest",
+    ("flag", "borrowed"): "made of all groups' counts, and masked with the group's own rate",
     ("plan", "power"): "a probability, of nobody",
     ("scan", "expected"): "an expectation, not a count",
     ("scan", "target_expected"): "an expectation, not a count",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import fairtrial
 from fairtrial import InputError, run
 from inside.cli import report
-from inside.trial import Known, check_schema, contradictions, join_levels, render, scrub, three_digits
+from inside.trial import FOLDER, Known, check_schema, contradictions, join_levels, render, scrub, three_digits
 
 DATA = {"source": "x.csv", "decision": "d", "outcome": "y", "groups": ["g"]}
 
@@ -285,9 +286,13 @@ def test_what_an_owners_run_kept_is_not_published(tmp_path: Path) -> None:
         if event.status == "done" and event.section == "measure":
             answered.append(event.section)
 
-    run(spec, data=FRAME, out=tmp_path, progress=listen, cancel=stop)
+    owner, public = tmp_path / "owner", tmp_path / "public"
+    run(spec, data=FRAME, out=owner, progress=listen, cancel=stop)
     assert answered
-    found = run(spec, data=FRAME, out=tmp_path, resume=True, publish=True).to_dict()
+    with pytest.raises(InputError, match="holds a report that was not made for strangers"):
+        run(spec, data=FRAME, out=owner, resume=True, publish=True)
+    shutil.copytree(owner / FOLDER, public / FOLDER)
+    found = run(spec, data=FRAME, out=public, resume=True, publish=True).to_dict()
     assert [row["group"] for row in found["sections"][0]["result"]["estimates"]] == ["a", "b", "c or e or f"]
 
 

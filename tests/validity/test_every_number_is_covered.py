@@ -91,7 +91,10 @@ def results() -> dict[str, list[Any]]:
                     people, "fpr", by=groups, target={"race": "c"}, vector=[0.0, 0.0]
                 ),
             ],
-            "flag": [fairtrial.flag(people, "fpr", direction="differs")],
+            "flag": [
+                fairtrial.flag(people, "fpr", direction="differs"),
+                fairtrial.flag(people, "fpr", depth=3, tolerance=0.05, minimum=100),
+            ],
             "scan": [
                 fairtrial.scan(people, "fpr", protected={"sex": "f"}, permutations=99, jobs=1),
                 fairtrial.scan(people, "fpr", protected="sex", permutations=199, jobs=1),
@@ -165,4 +168,11 @@ def test_what_lines_name_exists():
         for result in given
         for number in _numbers(result.details, method)
     }
-    assert named() - columns - keys - changed() == set()
+    further = {
+        f"{method}.{table.name}.{column.name}"
+        for method, given in results().items()
+        for result in given
+        for table in result.further_tables()
+        for column in table.columns
+    }
+    assert named() - columns - keys - further - changed() == set()

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,38 @@ def test_connections_that_do_not_finish_a_head_are_ended(tmp_path: Path) -> None
     thread.join(30)
     listening.close()
     assert not thread.is_alive()
+
+
+@pytest.mark.slow
+def test_strangers_connections_are_few_and_short_and_lock_nobody_out(tmp_path: Path) -> None:
+    """Three hundred that show no token, beside one that does: that one is answered, and theirs are ended."""
+    listening = listening_on_a_free_port()
+    port = listening.getsockname()[1]
+    app = create_app(ServerSettings(port=port, token=TOKEN, home=tmp_path / "home"))
+    protocol = patient_protocol(admits=app.admits, stranger_seconds=8.0)
+    running = uvicorn.Server(uvicorn.Config(app, log_level="warning", http=protocol, limit_concurrency=150))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    listening.listen(512)
+    owner, late = (HTTPConnection("127.0.0.1", port, timeout=300) for _ in range(2))
+
+    def answered(connection: HTTPConnection) -> int:
+        connection.request("GET", "/", headers={"authorization": f"Bearer {TOKEN}"})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+    assert answered(owner) == 200
+    held = [socket.create_connection(("127.0.0.1", port), timeout=300) for _ in range(300)]
+    assert answered(late) == 200  # more came than are served at once
+    for connection in held:
+        assert connection.recv(10) == b""
+        connection.close()
+    for connection in (owner, late):
+        connection.close()
+    running.should_exit = True
+    thread.join(30)
+    listening.close()
 
 
 def test_an_upload_that_stalls_is_ended_and_leaves_nothing(

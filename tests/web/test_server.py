@@ -241,13 +241,26 @@ def test_every_answer_has_the_headers_that_keep_a_page_safe(client: TestClient) 
 
 def test_whoever_listens_beyond_this_machine_says_who_may_come() -> None:
     with pytest.raises(fairtrial.InputError, match="is reached from other machines"):
-        check_open("0.0.0.0", None, no_auth=False)
-    check_open("0.0.0.0", None, no_auth=True)
-    check_open("0.0.0.0", "x" * 16, no_auth=False)
+        check_open("0.0.0.0", None, no_auth=False, plain_http=True)
+    check_open("0.0.0.0", None, no_auth=True, plain_http=True)
+    check_open("0.0.0.0", "x" * 16, no_auth=False, plain_http=True)
     with pytest.raises(fairtrial.InputError, match="at least 16"):
         check_open("127.0.0.1", "short", no_auth=False)
     with pytest.raises(fairtrial.InputError, match="cannot be together"):
         check_open("127.0.0.1", "x" * 16, no_auth=True)
+
+
+def test_beyond_this_machine_the_way_is_encrypted_or_said_not_to_be(tmp_path: Path) -> None:
+    with pytest.raises(fairtrial.InputError, match="unencrypted.*certificate"):
+        check_open("0.0.0.0", "x" * 16, no_auth=False)
+    paper = tmp_path / "certificate.pem"
+    with pytest.raises(fairtrial.InputError, match="must be a file that exists"):
+        check_open("0.0.0.0", "x" * 16, no_auth=False, certificate=str(paper), key=str(paper))
+    paper.touch()
+    with pytest.raises(fairtrial.InputError, match="belong together"):
+        check_open("0.0.0.0", "x" * 16, no_auth=False, certificate=str(paper))
+    check_open("0.0.0.0", "x" * 16, no_auth=False, certificate=str(paper), key=str(paper))
+    assert ServerSettings(certificate=paper).address.startswith("https://")
 
 
 def test_the_page_takes_no_text_for_html() -> None:

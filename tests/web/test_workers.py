@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,3 +126,28 @@ def test_what_a_question_took_here_tells_what_the_next_one_takes(own: ServerSett
         took = client.get(f"/api/audits/{identity}").json()["seconds"]["measure"]
         [after] = client.post("/api/check", json={"file": file, "content": QUICK}).json()["questions"]
         assert after["seconds"] == pytest.approx(took)
+
+
+def test_a_worker_ends_with_a_server_that_was_killed(own: ServerSettings) -> None:
+    """Nothing is left that would hold the audit's lock."""
+    started_here = (
+        "import time\n"
+        "from test_workers import LONG, ServerSettings, Path, opened, started\n"
+        f"own = ServerSettings(token={TOKEN!r}, home=Path({str(own.home)!r}))\n"
+        "client = opened(own).__enter__()\n"
+        "started(client, LONG, 'compas'); print('ready', flush=True); time.sleep(600)\n"
+    )
+    folder = Path(__file__).parent
+    path = os.pathsep.join(
+        [str(folder), str(folder.parent), str(folder.parent.parent), os.environ.get("PYTHONPATH", "")]
+    )
+    server = subprocess.Popen(
+        [sys.executable, "-c", started_here], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert server.stdout is not None
+    assert server.stdout.readline() == b"ready\n"
+    wait_for(lambda: workers(own.home))
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    wait_for(lambda: not workers(own.home))

@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from fairtrial._compare.words import TOO_FEW
 from fairtrial._results.charts import Picture
 from fairtrial._results.charts.forest import MOST_LINES, ForestRow, both_ends, forest, sized
 from fairtrial._results.charts.theme import COLOURS, Unit, finish, inline, layered
@@ -242,7 +243,7 @@ def _tile(result: Result, row: dict[str, Any], place: list[list[str]]) -> dict[s
     names, values = [pair[0] for pair in place], [pair[1] for pair in place]
     percent = result.details["value_kind"] == "percent"
     cut = result.details.get("cuts", {}).get(row["metric"])
-    disparity = scalar(row["difference"])
+    disparity = None if row["state"] == TOO_FEW.code else scalar(row["difference"])
     state = result.state_of(row).text
     kind: Any = "points" if percent else "number"
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from fairtrial._audit.audit import Audit
 from fairtrial._audit.direction import harmed_side
 from fairtrial._compare.comparing import across_cuts, cut_notes, named_parts, part_cells, provenance_of
 from fairtrial._compare.disparities import Disparities
+from fairtrial._compare.flag_result import FlagResult
 from fairtrial._compare.request import Request
-from fairtrial._compare.results import FlagResult
 from fairtrial._compare.rows import (
     Limits,
     base_cells,
@@ -34,6 +34,9 @@ from fairtrial._inference.ways import Scale
 from fairtrial._metrics.groups import find_side
 from fairtrial._metrics.values import Metric
 from fairtrial._results.column import State, Verdict, undefined
+
+if TYPE_CHECKING:
+    from fairtrial._compare.small_cells import Described
 
 CORRECTION_WORDS = {"bh": "Benjamini–Hochberg", "by": "Benjamini–Yekutieli", "holm": "Holm"}
 MISSING = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
@@ -59,21 +62,25 @@ def answer(audit: Audit, criterion: str, parts: Sequence[Disparities]) -> FlagRe
     flags = _flags(parts)
     first = across_cuts(parts, " at any cut of the decision")
     told = parts if criterion else [first]
+    small = _described(parts)
     families = [[one] for one in flags] if criterion else [flags]
     return FlagResult(
         question=" ".join(_question(part) for part in told),
         null=" ".join(_null(part) for part in told),
         verdict=_joined(criterion, flags) if criterion else _verdict(flags),
         estimates=tuple(
-            {**row, "cut": one.of.cut or None, **part_cells(one.of, criterion)} for one in flags for row in _rows(one)
+            {**row, "cut": one.of.cut or None, **part_cells(one.of, criterion)}
+            for one, cells in zip(flags, small, strict=True)
+            for row in _rows(one, cells)
         ),
-        details=_details(criterion, flags),
+        details=_details(criterion, flags) | _small_details(parts, small),
         notes=tuple(
             dict.fromkeys(
                 note
                 for part, family in zip(told, families, strict=True)
                 for note in (
-                    *audit.notes(complete=False), *cut_notes(audit), *common_notes(part), *_notes(family)
+                    *audit.notes(complete=False), *cut_notes(audit), *common_notes(part), *_notes(family),
+                    *(note for one in small if one is not None for note in one.notes),
                 )
             )
         ),
@@ -157,7 +164,30 @@ def find_tolerance(request: Request, metric: Metric) -> tuple[Band, str]:
     return band or (nothing, nothing), direction
 
 
-def _rows(flags: Flags) -> list[dict[str, Any]]:
+def _described(parts: Sequence[Disparities]) -> list[Described | None]:
+    """What is told of small groups in each metric; nothing where they are only listed."""
+    if parts[0].request.small != "describe":
+        return [None] * len(parts)
+    from fairtrial._compare.small_cells import describe
+
+    return [describe(part) for part in parts]
+
+
+def _small_details(parts: Sequence[Disparities], small: Sequence[Described | None]) -> dict[str, Any]:
+    """What holds of small groups together, and what the number of any groups beyond the tolerance needs."""
+    told = [one for one in small if one is not None]
+    if not told:
+        return {}
+    found = {
+        "minimum": parts[0].request.minimum,
+        "everyone": [one.everyone for one in told if one.everyone is not None],
+        "tables": [table for one in told for table in one.tables],
+    }
+    why = next((one.why_not for one in told if one.why_not), "")
+    return {"small": found | ({"why_not": why} if why else {})}
+
+
+def _rows(flags: Flags, small: Described | None) -> list[dict[str, Any]]:
     part, gaps = flags.of, flags.of.gaps
     rows = gap_rows(part, part.request.level, {"": flags.limits})
     for index, (row, group) in enumerate(zip(rows, part.groups, strict=True)):
@@ -170,7 +200,9 @@ def _rows(flags: Flags) -> list[dict[str, Any]]:
             "effect": (part.effect(index) if flagged else "") or None,
             **_state(flags, index, flagged, gaps.reason[index]).cells(),
         }
-    return rows + [_untested_row(part, item) for item in part.untested]
+    rows += [_untested_row(part, item) for item in part.untested]
+    cells = {} if small is None else small.cells
+    return [row | cells.get(row["group"], {}) for row in rows]
 
 
 def _state(flags: Flags, index: int, flagged: bool, why: str | None) -> State:

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.groups import MINIMUM_SIZE
-from fairtrial._compare.results import CertifyResult, FlagResult, MeasureResult
+from fairtrial._compare.flag_result import FlagResult
+from fairtrial._compare.results import CertifyResult, MeasureResult
 from fairtrial._inference.ways import RateMethod
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import method
@@ -249,10 +250,20 @@ Direction = Annotated[
         "or any that differs from it; default: harmed where the audit says what is favourable, else outside."
     ),
 ]
-FalseFlags = Annotated[float, Option("The share of wrong flags that is accepted.", above=0, below=1)]
 Correction = Annotated[
     Literal["bh", "by", "holm"],
     Option("Over all groups at once: bh, by (proven for any dependence) or holm (no wrong flag at all)."),
+]
+Small = Annotated[
+    Literal["describe", "list"],
+    Option(
+        "Groups of fewer than `minimum` members: described (an estimate that borrows from the others, exact intervals, "
+        "and what holds of all together), or only listed."
+    ),
+]
+FlagLevel = Annotated[
+    float,
+    Option("Of the intervals; 1 minus it is the share of wrong flags that is accepted.", above=0, below=1),
 ]
 
 
@@ -280,10 +291,10 @@ def flag(
     within: a.Within = None,
     adjustment: a.Adjustment = "strata",
     direction: Direction = None,
-    fdr: FalseFlags = 0.05,
     correction: Correction = "bh",
     minimum: a.Minimum = MINIMUM_SIZE,
-    confidence_level: a.AnyLevel = 0.95,
+    small: Small = "describe",
+    confidence_level: FlagLevel = 0.95,
 ) -> FlagResult:
     """Flag the groups and intersections whose gap goes beyond the tolerance.
 
@@ -314,14 +325,15 @@ def flag(
         Which gaps are flagged: above the tolerance, below minus the tolerance, on the side that harms,
         outside both, or any that differs from it; default: harmed where the audit says what is
         favourable, else outside.
-    fdr : float, default 0.05
-        The share of wrong flags that is accepted.
     correction : {'bh', 'by', 'holm'}, default 'bh'
         Over all groups at once: bh, by (proven for any dependence) or holm (no wrong flag at all).
     minimum : int, default 30
         Groups with fewer members are listed as not tested.
+    small : {'describe', 'list'}, default 'describe'
+        Groups of fewer than `minimum` members: described (an estimate that borrows from the others, exact
+        intervals, and what holds of all together), or only listed.
     confidence_level : float, default 0.95
-        Of the intervals.
+        Of the intervals; 1 minus it is the share of wrong flags that is accepted.
 
     Returns
     -------
@@ -343,8 +355,8 @@ def flag(
 
     request = Request(
         who="flag", audit=audit, by=by, depth=depth, target=target, minimum=minimum, scale=scale, within=within,
-        adjustment=adjustment, tolerance=tolerance, direction=direction, level=confidence_level, fdr=fdr,
-        correction=correction,
+        adjustment=adjustment, tolerance=tolerance, direction=direction, level=confidence_level,
+        fdr=round(1.0 - confidence_level, 12), correction=correction, small=small,
     )  # fmt: skip
     criterion, metrics = find_criterion("flag", metric, within)
     parts = compare(request, metrics, lambda one: find_tolerance(request, one))

@@ -67,6 +67,7 @@ class Request:
     seed: int = 0
     fdr: float = 0.05
     correction: str = "bh"
+    small: str = "list"  # what is told of groups too small to test
     rate_interval: RateMethod = "bounded"
     options: Mapping[str, Any] = field(default_factory=dict)  # of single tables
     procedure: Procedure = field(default_factory=Procedure)

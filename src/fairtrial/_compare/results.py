@@ -1,4 +1,4 @@
-"""What measure, certify, flag and tabulate return: every group with its gap, intervals and state, and a verdict."""
+"""What measure, certify and tabulate return: every group with its gap, intervals and state, and a verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from fairtrial._compare.words import (
     NOT_COMPARED_CODES,
     PART,
     PROBABLE_COLUMNS,
-    RATIO_COLUMNS,
     UNDETERMINED,
     UNKNOWN,
     UNKNOWN_COLUMNS,
@@ -234,10 +233,10 @@ class CertifyResult(Result):
         metric = str(self.details["label"])
         if self.details["tolerance"] is None:
             return [Primary(metric, "all groups", self.p_value, against=str(self.details["target"]))]
-        return _primary_of_gaps(self)
+        return primary_of_gaps(self)
 
 
-def _primary_of_gaps(result: Result) -> list[Primary]:
+def primary_of_gaps(result: Result) -> list[Primary]:
     """One p-value per group, called by its metric where there are several."""
     label, target, labels = (
         result.details["label"],
@@ -246,81 +245,6 @@ def _primary_of_gaps(result: Result) -> list[Primary]:
     )
     tested = [row for row in result.estimates if scalar(row["p_value"]) is not None]
     return [Primary.of_gap(row, str(labels.get(row["metric"], label)), str(target)) for row in tested]
-
-
-TESTED = (
-    StateKind("flagged", "bad"), FAVOURED, DESCRIBED, StateKind("not flagged"), UNDETERMINED,
-)  # fmt: skip
-TESTED_CODES = frozenset(kind.code for kind in TESTED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FlagResult(Result):
-    """Every group with its disparity, p-value, adjusted p-value, and whether it is flagged."""
-
-    kind: ClassVar[str] = "flag"
-    columns: ClassVar[tuple[Column, ...]] = (
-        Column("metric", "metric", "text", shown=False),
-        Column("value_kind", "values are", "text", shown=False),
-        Column("group", "group", "text"),
-        PART,
-        CUT,
-        Column("depth", "depth", "count", shown=False),
-        Column("n", "n", "people"),
-        Column("rate", "rate", "rate", share_of="n"),
-        Column("target_rate", "target", "rate", shown=False),
-        *with_limits("difference", "difference", "points"),
-        *RATIO_COLUMNS,
-        *ADJUSTED_COLUMNS,
-        *UNKNOWN_COLUMNS,
-        *PROBABLE_COLUMNS,
-        Column("p_value", "p", "p"),
-        Column("p_adjusted", "adjusted p", "p"),
-        Column("flagged", "flagged", "flag"),
-        EFFECT,
-        *state_columns("finding"),
-        Column("rule", "inference", "text", shown=False),
-    )
-    states: ClassVar[tuple[StateKind, ...]] = (*TESTED, *UNTESTED)
-    method: ClassVar[str] = (
-        f"{HOW_GAPS_ARE_INFERRED} Tests are one-sided, two-sided or against a tolerance band. All groups "
-        "of sufficient size form one family, corrected at once; a group's size alone decides whether it belongs."
-    )
-    assumptions: ClassVar[tuple[str, ...]] = (
-        "Groups, depth, direction and tolerance were chosen before looking at these results.",
-    )
-    citation: ClassVar[str] = (
-        "Empirical Likelihood-based Fairness Auditing (ELFA), section 4 and supplement A, with a corrected treatment "
-        "of estimated targets and of narrow tolerance bands; Benjamini & Hochberg (1995), JRSS B 57."
-    )
-
-    def pictures(self) -> list[Picture]:
-        """The forest of tested groups, then the grid of intersections."""
-        from fairtrial._compare.charts import flag_pictures
-
-        return flag_pictures(self)
-
-    def reading(self) -> list[str]:
-        """What a flag means, and what is said of groups that were not tested."""
-        rate = f"{100 * self.details['fdr']:g}%"
-        promise = (
-            f"The chance of any wrong flag is at most {rate}."
-            if self.details["correction"] == "holm"
-            else f"Of the flagged groups, at most {rate} are expected to be flagged wrongly."
-        )
-        sentences = [self.verdict.text, *unmeasured_sentences(self.estimates, self.details)]
-        sentences += [promise] if self.verdict.code == "flagged" else []
-        left_out = sum(row["state"] not in TESTED_CODES for row in self.estimates)
-        if left_out:
-            were = "group was" if left_out == 1 else "groups were"
-            sentences.append(
-                f"{left_out:,} {were} not tested; nothing is said about {'it' if left_out == 1 else 'them'}."
-            )
-        return sentences
-
-    def primary(self) -> list[Primary]:
-        """Every tested group's p-value, before the correction within this result."""
-        return _primary_of_gaps(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -24,7 +24,7 @@ from fairtrial._results.result import Result
 from fairtrial._results.text import state_text
 from fairtrial._trial.family import favourable_of, trial_tone
 from fairtrial._trial.ledger import ledger_of
-from fairtrial._trial.results_file import WRITE_ANEW, check_schema, load_results
+from fairtrial._trial.results_file import WRITE_ANEW, check_same_readers, check_schema, load_results
 from fairtrial._trial.two_facts import section_words
 from fairtrial._work.kept_files import write_whole
 
@@ -124,7 +124,7 @@ def render(content: Mapping[str, Any]) -> str:
         return _render(build_page(content))
     except InputError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         text = f"lacks or mixes up what the page shows of it ({type(error).__name__}: {str(error)[:200]})"
         raise InputError("results.json", Fault("", text, cure=WRITE_ANEW)) from error
 
@@ -157,7 +157,7 @@ def _bundle(page: Mapping[str, Any]) -> str:
         return vega_bundle()
     except ChartFailed as error:
         for section in page["sections"]:
-            for chart in section["charts"]:
+            for chart in section.get("charts", ()):  # a question without an answer has none
                 chart["failed"] = str(error)
         return ""
 
@@ -174,6 +174,7 @@ def write_all(content: Mapping[str, Any], folder: str | os.PathLike[str]) -> Pat
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     check_schema(content)
+    check_same_readers(target, bool(content["report"].get("publish")))
     _remove_earlier(target)
     answered = [section for section in content["sections"] if section["result"] is not None]
     for section in answered:

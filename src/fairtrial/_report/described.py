@@ -56,6 +56,18 @@ def rows_left_out(results: Results) -> list[str]:
     return texts
 
 
+def small_groups_sentence(results: Results) -> str:
+    """What holds of the groups too small to judge, as a whole: of the first question that describes them."""
+    described = [result for _, result in results if result.details.get("small", {}).get("tables")]
+    if not described:
+        return ""
+    from fairtrial._compare.small_cell_words import (
+        whole_sentence,  # a page without such groups needs no SciPy
+    )
+
+    return next((text for result in described if (text := whole_sentence(result.details))), "")
+
+
 def result_metrics(result: Result) -> list[str]:
     """The metric of every row that has one."""
     return [str(row["metric"]) for row in result.estimates if row.get("metric") in METRICS]

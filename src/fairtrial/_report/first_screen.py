@@ -19,6 +19,7 @@ from fairtrial._report.described import (
     named_groups,
     result_metrics,
     rows_left_out,
+    small_groups_sentence,
 )
 from fairtrial._report.one_gap import compared_with
 from fairtrial._results.text import counted
@@ -241,6 +242,11 @@ def _left_out(lines: Lines, results: Results, content: Content) -> str:
         for level in levels
     }
     few = {line.who: sizes.get(line.who, line.n) for line in lines if line.few and line.who not in judged}
+    alone = {who: n for who, n in few.items() if ", " not in who}
+    small = small_groups_sentence(results) if len(alone) < len(few) else ""
+    if small:  # one sentence for all of them in place of a count of combinations
+        texts.append(small)
+        few = alone
     if few:
         texts.append(f"Too few people to judge on their own: {_few_words(few)}.")
     return " ".join(texts)

@@ -35,6 +35,8 @@ class Column:
         Of a count: the column of people whom it counts a part of, such as the events among n.
     share_of : str
         Of a rate: the column of people whose share it is; the two give a count away.
+    made_of : str
+        The column from which it could be worked out, and with which it is masked.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Column:
     part_of: str = ""
     share_of: str = ""
     shown_with: str = ""
+    made_of: str = ""
 
     @property
     def is_low(self) -> bool:
@@ -56,8 +59,8 @@ class Column:
 
     @property
     def estimate(self) -> str:
-        """The column that it gives limits of; itself where it gives none."""
-        return self.name.removesuffix("_low").removesuffix("_high")
+        """The column that it gives limits of, or is made of; itself where there is none."""
+        return self.made_of or self.name.removesuffix("_low").removesuffix("_high")
 
     @property
     def counts_people(self) -> bool:

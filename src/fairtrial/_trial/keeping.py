@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from fairtrial import _work as work
 from fairtrial._audit.audit import Audit
+from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._method.declaration import read_result
 from fairtrial._results.result import Result
 from fairtrial._trial.spec.load import Spec
@@ -19,7 +23,7 @@ from fairtrial._trial.spec.sections import Section
 from fairtrial._work import FileStore
 from fairtrial._work.kept_files import sameness, write_whole
 
-FOLDER = ".unfinished"
+FOLDER, LOCK = ".unfinished", ".lock"
 MADE_FROM = "made-from.json"
 WORDS = {"data": "the data", "spec": "the columns' roles or the seed", "versions": "the versions installed"}
 
@@ -70,6 +74,28 @@ def section_key(section: Section, identity: Mapping[str, Any]) -> str:
     """Names all that a section's numbers depend on."""
     content = {"section": [section.method, section.arguments], **identity}
     return f"{section.id}-{sameness(content)[:24]}"
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One run at a time in a folder. The lock is the system's, which frees it however its process ends."""
+    path = folder / LOCK
+    required = "is used by another run"
+    try:
+        held = FileLock(path).acquire(timeout=0)
+    except Timeout:
+        with contextlib.suppress(OSError):  # it may just have ended
+            required += f" (process {path.read_text()})"
+        cure = Words("wait for it or choose another folder with {}", Set("out"))
+        raise InputError("run", Fault("out", required, cure=cure, subject=f"the folder {folder}")) from None
+    with held:
+        with contextlib.suppress(OSError):  # only a help to who comes second
+            path.write_text(str(os.getpid()))
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # while it is held, so that no other run's is taken away
+                path.unlink()
 
 
 class Keeper:

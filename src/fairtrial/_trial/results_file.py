@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fairtrial._errors import Fault, InputError
+from fairtrial._errors import Fault, InputError, Set, Words
 from fairtrial._method.declaration import all_methods
 
 SCHEMA = "fairtrial/_trial/2"
@@ -18,6 +17,7 @@ NAME_OURS = "Name the results.json that `fairtrial run` wrote"
 WRITE_ANEW = "Write it anew with fairtrial run"  # what to do with a file that is none of ours any more
 MAX_BYTES = 200_000_000
 MOST_DIGITS = 20
+LARGEST = 1e300  # in percent and as a sum it is a number still
 
 
 def check_schema(content: Mapping[str, Any]) -> None:
@@ -96,9 +96,24 @@ def _refused(constant: str) -> float:
 
 def _float(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refused(text[:60])
+    return number if abs(number) <= LARGEST else _refused(text[:60])
 
 
 def _int(text: str) -> int:
     """No count and no seed has more digits than 64 bits hold."""
     return int(text) if len(text) <= MOST_DIGITS else int(_refused(f"{text[:20]}…"))
+
+
+def check_same_readers(folder: Path, publish: bool) -> None:
+    """Raise where the owner's files and those for strangers would stand in one folder, or take each other's place."""
+    if not folder.is_dir():
+        return
+    try:
+        other = bool(load_results(folder / "results.json")["report"].get("publish")) is not publish
+        held = "what was published" if other and not publish else "a report that was not made for strangers"
+    except InputError:
+        other = publish and any(any((folder / name).glob("*")) for name in ("tables", "charts"))
+        other, held = other or (publish and (folder / "results.json").exists()), "files of another report"
+    if other:
+        cure = Words("choose another folder with {}", Set("out"))
+        raise InputError("run", Fault("out", f"holds {held}", cure=cure, subject=f"the folder {folder}"))

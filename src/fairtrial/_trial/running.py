@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
-
-from filelock import FileLock, Timeout
 
 from fairtrial import _work as work
 from fairtrial._audit.audit import Audit
@@ -24,17 +21,19 @@ from fairtrial._options import Option, checked
 from fairtrial._results.masking import mask_result
 from fairtrial._results.result import Result
 from fairtrial._results.result import versions as result_versions
-from fairtrial._trial.keeping import Keeper, identity_of, section_key
+from fairtrial._trial.keeping import Keeper, identity_of, locked, section_key
 from fairtrial._trial.presets import complete
 from fairtrial._trial.publishing.making import make_plan, tells_of_few
 from fairtrial._trial.publishing.plan import PublishingPlan
 from fairtrial._trial.record import Answer, Status, Trial, data_facts
+from fairtrial._trial.results_file import check_same_readers
 from fairtrial._trial.spec import open_audit
 from fairtrial._trial.spec.load import Spec, load_spec
 from fairtrial._trial.spec.open_audit import check_sections
 from fairtrial._trial.spec.sections import Section
 from fairtrial._trial.spec.speech import TOML
 from fairtrial._trial.spec.tables import ALPHA, CORRECTION, JOBS, PARALLEL, PUBLISH, SEED, Correction
+from fairtrial._trial.spec.untrusted import check_untrusted
 from fairtrial._work.cluster import cluster
 from fairtrial._work.kept_files import make_output_folder, not_written
 from fairtrial._work.notebook import notebook_bar
@@ -53,7 +52,6 @@ class Event:
     seconds: float = 0.0
 
 
-LOCK = ".lock"
 Tell = Callable[[Event], None]
 Rows = Annotated[
     object, Option("A dataframe in place of the spec's source.", python_only="it is held in memory")
@@ -70,6 +68,13 @@ Resume = Annotated[
     Option(
         "Go on where an interrupted run in the folder stopped.",
         not_in_file="it is about this run, not about the questions",
+    ),
+]
+Trust = Annotated[
+    bool,
+    Option(
+        "The file is yours: it may read and write outside its folder, and name a cluster or a database.",
+        not_in_file="a file cannot vouch for itself",
     ),
 ]
 Listen = Annotated[
@@ -97,13 +102,14 @@ def run(
     alpha: Annotated[float | None, ALPHA] = None,
     correction: Annotated[Correction | None, CORRECTION] = None,
     publish: Annotated[bool | None, PUBLISH] = None,
+    trust: Trust = False,
     progress: Listen = None,
     cancel: Cancel = None,
 ) -> Trial:
     """Run a whole audit from its spec.
 
     What is given here for `jobs`, `parallel`, `seed`, `alpha`, `correction` and `publish` takes the place of what
-    stands under [run] in the spec.
+    stands under [run] in the spec. A file is taken for somebody else's unless you `trust` it; a dict is your own code.
 
     Parameters
     ----------
@@ -127,7 +133,10 @@ def run(
     correction : {'holm', 'max-t'} or None, default None
         holm needs no assumption; max-t uses how tests of the same people depend on each other.
     publish : bool or None, default None
-        For strangers: small groups are joined, so that no count of few people can be worked out.
+        For strangers: small groups are joined, and what would tell of few people is left out as far as
+        that is known.
+    trust : bool, default False
+        The file is yours: it may read and write outside its folder, and name a cluster or a database.
     progress : callable or None, default None
         Called as the run goes on. Python only: it is a function; the command line shows the sections.
     cancel : callable or None, default None
@@ -151,7 +160,7 @@ def run(
     given = {
         "seed": seed, "jobs": jobs, "parallel": parallel, "alpha": alpha, "correction": correction, "publish": publish,
     }  # fmt: skip
-    loaded = _loaded(spec, given, rows_at_hand=data is not None)
+    loaded = _loaded(spec, given, rows_at_hand=data is not None, out=None if trust else (out,))
     audit = open_audit(loaded, data)
     sections, notes = _questions(loaded, audit)
     plan = make_plan(loaded, audit, sections) if loaded.run.publish else None
@@ -161,6 +170,8 @@ def run(
         sections = plan.admitted(sections)
     written = {"files": ("results.json", "report.html", "summary.md"), "folders": ("tables", "charts")}
     folder = None if out is None else make_output_folder("run", "out", out, **written)
+    if folder is not None:
+        check_same_readers(folder, loaded.run.publish)
     runner = _Runner(
         loaded, audit, data is not None, progress or _shown_in_notebook(), cancel or (lambda: False), plan
     )
@@ -176,28 +187,6 @@ def run(
     except (NotWritten, OSError) as error:
         raise _not_written(folder, error) from None
     return trial
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """One run at a time in a folder. The lock is the system's, which frees it however its process ends."""
-    path = folder / LOCK
-    required = "is used by another run"
-    try:
-        held = FileLock(path).acquire(timeout=0)
-    except Timeout:
-        with contextlib.suppress(OSError):  # it may just have ended
-            required += f" (process {path.read_text()})"
-        cure = Words("wait for it or choose another folder with {}", Set("out"))
-        raise InputError("run", Fault("out", required, cure=cure, subject=f"the folder {folder}")) from None
-    with held:
-        with contextlib.suppress(OSError):  # only a help to who comes second
-            path.write_text(str(os.getpid()))
-        try:
-            yield
-        finally:
-            with contextlib.suppress(OSError):  # while it is held, so that no other run's is taken away
-                path.unlink()
 
 
 def _shown_in_notebook() -> Tell:
@@ -233,10 +222,19 @@ def _not_written(folder: Path, error: NotWritten | OSError) -> NotWritten:
 
 
 def _loaded(
-    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, given: Mapping[str, Any], *, rows_at_hand: bool
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec,
+    given: Mapping[str, Any],
+    *,
+    rows_at_hand: bool,
+    out: tuple[str | os.PathLike[str] | None] | None,
 ) -> Spec:
-    """The checked spec, with what the call gives in place of its own [run]."""
+    """The checked spec, with what the call gives in place of its own [run].
+
+    With an `out` it is a file from others, which may ask for no more than its own folder.
+    """
     loaded = load_spec(spec, rows_at_hand=rows_at_hand)
+    if out is not None and loaded.text:
+        check_untrusted(loaded, out[0])
     own = {name: value for name, value in given.items() if value is not None}
     return replace(loaded, run=replace(loaded.run, **own))
 

@@ -64,6 +64,19 @@ class StateFile:
             self.hashes.append(digest)
         self.end = sum(len(line) + 1 for line in whole)
         self.unfinished = bool(rest)
+        if not whole:
+            self._check_beginning(rest)
+
+    def _check_beginning(self, rest: bytes) -> None:
+        """A state without a whole line is new only where nothing is there of it."""
+        snapshot = self.path.with_name(f"{self._snapshot_key}.npz")
+        kept = snapshot.exists()
+        if rest or kept:
+            why = "its first line is cut off" if rest else "it is empty"
+            also = f", and {snapshot.name!r} beside it was made from more" if kept else ""
+            cure = "Bring back a whole copy. To begin anew with the rows of all periods, delete "
+            cure += "both files" if kept else "the file"
+            raise InputError(WHO, Fault("state", f"{str(self.path)!r} is damaged: {why}{also}", cure=cure))
 
     def lines(self, start: int = 0) -> Iterator[dict[str, Any]]:
         """What the lines from a number on say."""

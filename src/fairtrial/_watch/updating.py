@@ -26,7 +26,8 @@ from fairtrial._watch.result import WatchResult
 from fairtrial._watch.state_file import StateFile, damaged, from_arrays, open_state, to_arrays
 from fairtrial._work.kept_files import check_output_file, write_whole
 
-SCHEMA = "fairtrial/watch/1"
+SCHEMA, ALERT = "fairtrial/watch/1", "fairtrial/watch/alert/1"
+MOST_OF_AN_ALERT = 10_000_000  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,7 @@ def update(state: str, audit: Audit, chosen: Options, alert_file: str | None) ->
     metric = find_metric(WHO, chosen.metric)
     asked, cells = question(audit, metric, chosen)
     if alert_file is not None:
-        check_output_file(WHO, alert_file)
+        _check_alert(check_output_file(WHO, alert_file))
     with open_state(Path(os.path.expanduser(state))) as file:
         monitor, salt = restore(file, asked)
         counter = Counter(audit, metric, asked, salt, cells)
@@ -82,6 +83,24 @@ def update(state: str, audit: Audit, chosen: Options, alert_file: str | None) ->
     if alert_file is not None:
         write_whole(Path(alert_file), json.dumps(alert(result, state), indent=2, ensure_ascii=False) + "\n")
     return result
+
+
+def _check_alert(path: Path) -> None:
+    """A file that a watch did not write is not written over."""
+    if path.is_file() and path.stat().st_size and not is_alert(path):
+        cure = "name a new file"
+        raise InputError(
+            WHO, Fault("alert_file", "must not be another file of yours", got=str(path), cure=cure)
+        )
+
+
+def is_alert(path: Path) -> bool:
+    """Whether a file is an alert that a watch wrote."""
+    try:
+        content = json.loads(path.read_bytes()) if path.stat().st_size <= MOST_OF_AN_ALERT else None
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and content.get("schema") == ALERT
 
 
 def _counted_before(batch: dict[str, Any], monitor: Monitor) -> Note | None:
@@ -251,7 +270,7 @@ def alert(result: WatchResult, state: str) -> dict[str, Any]:
     bad = [row for row in result.estimates if row["state"] == "violated" or row["changed"] is not None]
     keys = ("group", "state", "since", "changed", "log_e")
     return {
-        "schema": "fairtrial/watch/alert/1",
+        "schema": ALERT,
         "alert": result.verdict.code in ("violated", "changed"),
         "state": state,
         "question": result.question,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -14,20 +14,45 @@ from fairtrial._web.settings import MEGABYTE, ServerSettings
 # -- Connections that ask for nothing are ended, so that they keep nobody else out.
 MOST_CONNECTIONS = 500
 HEAD_SECONDS = 20.0
+STRANGERS, STRANGER_SECONDS = 100, 5.0  # connections that showed no token: how many, and for how long
+Admits = Callable[[Mapping[str, Any]], bool]
 
 
-def patient_protocol(seconds: float = HEAD_SECONDS) -> type[Any]:
-    """uvicorn's own protocol, which by itself waits for the head of a request without end."""
+def patient_protocol(
+    seconds: float = HEAD_SECONDS, admits: Admits | None = None, stranger_seconds: float = STRANGER_SECONDS
+) -> type[Any]:
+    """uvicorn's own protocol, which by itself waits for the head of a request without end.
+
+    A connection is a stranger's until a request on it is one that `admits` lets in. Strangers' end soon, and the
+    oldest of them at once where there are too many.
+    """
     from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    strangers: dict[Any, None] = {}  # in the order in which they came
 
     class Patient(H11Protocol):
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self.loop.call_later(seconds, self._end_if_silent, None)
+            if admits is not None:
+                strangers[self] = None
+                self.loop.call_later(stranger_seconds, self._end_if_stranger)
+                if len(strangers) > STRANGERS:
+                    next(iter(strangers))._end_if_stranger()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            strangers.pop(self, None)
+            super().connection_lost(exc)
+
+        def _end_if_stranger(self) -> None:
+            if strangers.pop(self, self) is None and not self.transport.is_closing():
+                self.transport.close()
 
         def data_received(self, data: bytes) -> None:
             before = self.cycle
             super().data_received(data)
+            if admits is not None and self in strangers and self.cycle is not None and admits(self.scope):
+                strangers.pop(self)
             if self._waits(before):  # for the rest of a request's head
                 self.loop.call_later(seconds, self._end_if_silent, before)
 
@@ -94,6 +119,11 @@ class Guard:
         finally:
             self.open -= 1
 
+    def admits(self, scope: Mapping[str, Any]) -> bool:
+        """Whether a request shows what lets its browser in; a ticket, which lets in once, is not used up."""
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        return self.settings.token is None or self._known(scope, headers, used=False)
+
     def _refused(self, scope: Any, headers: dict[str, str]) -> tuple[int, str] | None:
         if not self.settings.knows(headers.get("host", "")):
             return 421, "This server was asked for under a name that is not its own."
@@ -111,7 +141,7 @@ class Guard:
             )
         return None
 
-    def _known(self, scope: Any, headers: dict[str, str]) -> bool:
+    def _known(self, scope: Any, headers: dict[str, str], *, used: bool = True) -> bool:
         cookies = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
         held = next((value for name, _, value in cookies if name == self.settings.cookie), "")
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
@@ -119,7 +149,8 @@ class Guard:
         if scope["path"] == "/":  # elsewhere a token in the address would stay in histories and logs
             asked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
             if asked in self.tickets:
-                self.tickets.discard(asked)
+                if used:
+                    self.tickets.discard(asked)
                 return True
         token = str(self.settings.token).encode()
         return any(secrets.compare_digest(given.encode(), token) for given in (held, bearer, asked))
@@ -130,6 +161,7 @@ class Guard:
         rest.pop("token")
         place = "/" + (f"?{urlencode(rest, doseq=True)}" if rest else "")
         cookie = f"{self.settings.cookie}={self.settings.token}; Path=/; HttpOnly; SameSite=Strict"
+        cookie += "; Secure" if self.settings.certificate is not None else ""
         await _answer(send, 303, "", {"location": place, "set-cookie": cookie})
 
 

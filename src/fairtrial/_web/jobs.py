@@ -21,6 +21,7 @@ from fairtrial._web.store import Missing, Store, now
 from fairtrial._work.memory import limit_memory
 
 OPEN = ("queued", "running")
+ALONE = 1.0  # seconds after which a worker notices that its server is gone
 PATIENCE = 10.0  # seconds that a process has to end after it was asked to
 STOPPED = "The server was stopped. Run it again to go on."
 
@@ -139,7 +140,8 @@ class Jobs:
                 threading.Thread(target=job, args=(identity, process), daemon=True).start()
 
     def _process(self, folder: Path) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "fairtrial._web.jobs", str(folder), str(self.settings.most_memory)]
+        memory, parent = str(self.settings.most_memory), str(os.getpid())
+        command = [sys.executable, "-m", "fairtrial._web.jobs", str(folder), memory, parent]
         with open(folder / "worker.log", "w", encoding="utf-8") as log:
             return subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, text=True, start_new_session=True
@@ -215,9 +217,10 @@ def _end(process: subprocess.Popen[str], how: signal.Signals) -> None:
 
 
 # -- One audit in a process of its own: limits first, then `run`, telling how far it is in lines of JSON.
-# python -m fairtrial.web.worker FOLDER MEMORY
-def main(folder: str, memory: str) -> None:
+# python -m fairtrial._web.jobs FOLDER MEMORY PARENT
+def main(folder: str, memory: str, parent: str) -> None:
     """Run the folder's spec.json and write its report beside it."""
+    threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
     # before the limit: some releases' linear algebra loops for ever where it gets no memory while it is loaded
     import scipy.special  # noqa: F401
 
@@ -243,6 +246,13 @@ def main(folder: str, memory: str) -> None:
         _say("failed", text="The audit needs more memory than one may use here.")
         sys.exit(2)
     _say("done", code=trial.verdict.code, text=trial.shown_verdict.text)
+
+
+def _end_with(parent: int) -> None:
+    """End with the server that started this process, however that ended, and take along what was started here."""
+    while os.getppid() == parent:
+        time.sleep(ALONE)
+    os.killpg(0, signal.SIGKILL)
 
 
 def _say(what: str, **facts: Any) -> None:

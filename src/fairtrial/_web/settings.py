@@ -31,6 +31,7 @@ class ServerSettings:
     token: str | None = field(default_factory=lambda: secrets.token_urlsafe(24))  # None: whoever reaches it
     home: Path = field(default_factory=own_folder)
     folder: Path | None = None  # files here may be audited without uploading them
+    certificate: Path | None = None  # with it the server speaks https
     most_upload: int = 512 * MEGABYTE
     most_running: int = 2
     most_waiting: int = 20
@@ -64,7 +65,7 @@ class ServerSettings:
     @property
     def address(self) -> str:
         """What to open in the browser."""
-        shown = f"http://{_bracketed(self.host)}:{self.port}/"
+        shown = f"http{'' if self.certificate is None else 's'}://{_bracketed(self.host)}:{self.port}/"
         return shown if self.token is None else f"{shown}?token={self.token}"
 
 
@@ -80,8 +81,17 @@ def _bracketed(name: str) -> str:
     return f"[{name}]" if ":" in name else name
 
 
-def check_open(host: str, token: str | None, *, no_auth: bool) -> None:
-    """Whoever listens beyond this machine has to say who may come in."""
+def check_open(
+    host: str,
+    token: str | None,
+    *,
+    no_auth: bool,
+    certificate: str | None = None,
+    key: str | None = None,
+    plain_http: bool = False,
+) -> None:
+    """Whoever listens beyond this machine has to say who may come in, and how the way there is protected."""
+    _check_certificate(host, certificate, key, plain_http)
     if token is not None and no_auth:
         raise InputError(
             "serve",
@@ -94,3 +104,21 @@ def check_open(host: str, token: str | None, *, no_auth: bool) -> None:
         raise InputError("serve", Fault("host", "is reached from other machines", got=host, cure=cure))
     if token is not None and len(token) < 16:
         raise InputError("serve", Fault("token", "must have at least 16 characters"))
+
+
+def _check_certificate(host: str, certificate: str | None, key: str | None, plain_http: bool) -> None:
+    for name, given in (("certificate", certificate), ("key", key)):
+        if given is not None and not Path(given).is_file():
+            raise InputError("serve", Fault(name, "must be a file that exists", got=given))
+    if (certificate is None) is not (key is None):
+        lacking = "key" if key is None else "certificate"
+        raise InputError(
+            "serve", Fault(lacking, "must be named too: a certificate and its key belong together")
+        )
+    if host not in LOOPBACK and certificate is None and not plain_http:
+        cure = Words(
+            "name a certificate with {} and {}; behind a proxy that has one, or in a network of your own, say {}",
+            Set("certificate"), Set("key"), Set("plain_http", True),
+        )  # fmt: skip
+        required = "is reached from other machines: data and token would go there unencrypted"
+        raise InputError("serve", Fault("host", required, got=host, cure=cure))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import typing
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -171,11 +172,13 @@ def slowness(audits: Iterable[Mapping[str, Any]]) -> float:
 def plan_text(content: Mapping[str, Any], digest: str, sections: list[Section]) -> str:
     """What is fixed before any rate is seen, to be kept as it is: its SHA-256 is the plan's fingerprint.
 
-    The data, the roles and every question with its settings, those of a preset too; not the words around them.
+    The data, the roles and every question with its settings, those of a preset too; not the words around them. The
+    salt, which stays with whoever keeps the plan, is why nobody else can try which table has this fingerprint.
     """
     plan = {name: value for name, value in content.items() if name != "report"}
     asked = [{"id": one.id, "method": one.method, "arguments": plain_json(one.arguments)} for one in sections]
     told = {**plan, "data_sha256": digest, "fairtrial": version("fairtrial"), "questions": asked}
+    told["salt"] = secrets.token_hex(16)
     return json.dumps(told, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -70,6 +70,23 @@ def _of_process() -> float | None:
     return min(left, default=None)
 
 
+LEAST = {"RLIMIT_DATA": 4e8, "RLIMIT_AS": 2e9}  # what the programs that do the work take themselves
+
+
+def check_limits(who: str) -> None:
+    """Refuse to start where the process's own limits are too small: linear algebra loops without end there."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for name, least in LEAST.items():
+        limit = resource.getrlimit(getattr(resource, name))[0]
+        if limit != resource.RLIM_INFINITY and limit < least:
+            way = "ulimit -d" if name == "RLIMIT_DATA" else "ulimit -v"
+            required = f"may use {_shown(limit)} of memory here ({way}), and needs at least {_shown(least)}"
+            raise InputError(who, Fault("", f"this {required}", cure="Raise that limit"))
+
+
 def limit_memory(size: int) -> None:
     """Let this process and its children write to so many bytes each; 0 is no limit.
 

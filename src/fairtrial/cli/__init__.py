@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import re
 import sys
 import warnings
@@ -26,7 +28,7 @@ from fairtrial._errors import (
 )
 from fairtrial._method.declaration import Method, paper_methods
 from fairtrial._work.extras import installing
-from fairtrial.cli import apply, demo, diff, init, report, run, serve
+from fairtrial.cli import apply, demo, diff, init, report, run, seal, serve
 from fairtrial.cli.method_commands import Question, questions
 from fairtrial.cli.speech import CommandSpeech
 
@@ -37,6 +39,9 @@ OWN = {
     "run": run.app,
     "report": report.app,
     "diff": diff.app,
+    "seal": seal.app,
+    "verify": seal.verify_app,
+    "recheck": seal.recheck_app,
     "apply": apply.app,
     "serve": serve.app,
 }
@@ -46,6 +51,9 @@ PAPERS = "papers"
 PAPERS_HELP = (
     "The five papers' own systems, with the papers' defaults; the other commands are the valid ones."
 )
+
+
+MORE_MEMORY = "Raise the limit, take a sample of the rows, or name fewer columns."
 
 
 class Refused(FairtrialError):
@@ -169,6 +177,7 @@ def _program_options(
 def main() -> None:
     """Entry point: exit code 2 for bad input with one clear message, 1 for the unexpected."""
     warnings.simplefilter("ignore", FairtrialWarning)  # the results' notes say the same
+    _open_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without a sign or a letter shows ? in its place
     try:
@@ -177,6 +186,27 @@ def main() -> None:
     except FairtrialError as error:
         typer.echo(str(error), err=True)
         sys.exit(1 if isinstance(error, Cancelled) else 2)
+    except MemoryError:
+        typer.echo(f"fairtrial: the memory that may be used is not enough. {MORE_MEMORY}", err=True)
+        sys.exit(2)
+    finally:
+        _flush()
+
+
+def _open_streams() -> None:
+    """Whoever closed the output or the errors wants none of them: neither is a reason to fail."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _flush() -> None:
+    """Say the last words; where nobody listens any more, Python's own attempt at the end must not complain."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # -- Help as plain text in sections: it fits 80 columns, no name is cut, and it needs no colours.

@@ -106,7 +106,7 @@ def init(
     title = f"Fairness audit of {Path(data).stem}"
     settle_score_favours(found, data, how)
     _write(target, compose(found, source, title, how))
-    _tell(found, target, guessed=not asked)
+    _tell(found, target, guessed=not asked, outside=os.path.isabs(source) or source.startswith(".."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ def _selective(data: str, reading: Mapping[str, str], found: Guess) -> list[str]
     ]
 
 
-def _tell(found: Guess, target: Path, guessed: bool) -> None:
+def _tell(found: Guess, target: Path, guessed: bool, outside: bool) -> None:
     """What was written, line by line, and how each line is changed."""
     typer.echo(f"wrote {target}")
     for option, value in _parts(found):
@@ -273,7 +273,7 @@ def _tell(found: Guess, target: Path, guessed: bool) -> None:
             "What you did not name is a guess from names and values. To change a line, edit the file or name it"
         )
         typer.echo("with the option in front of it.")
-    typer.echo(f"Then: fairtrial run {target}")
+    typer.echo(f"Then: fairtrial run {target}{' --trust' if outside else ''}")
 
 
 def _parts(found: Guess) -> Iterator[tuple[str, str]]:

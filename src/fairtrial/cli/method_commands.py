@@ -21,6 +21,7 @@ from fairtrial._metrics.table import CRITERIA, METRICS
 from fairtrial._options import Argument
 from fairtrial._results.result import Result
 from fairtrial._trial.spec.tables import is_attributes, role_keys
+from fairtrial._work.memory import check_limits
 from fairtrial.cli.live import show_progress
 from fairtrial.cli.printing import MORE_OUTPUTS, OUTPUT_OPTIONS, QUIET, OutputFiles
 from fairtrial.cli.speech import CommandSpeech, typed_texts
@@ -216,6 +217,7 @@ class Question:
         gates = self.method.result.gates
 
         def command(**values: Any) -> None:
+            check_limits(self.method.name)
             files = OutputFiles(**{name: values.pop(name) for name in self.outputs})
             files.check()
             fail_on = values.pop("fail_on", None) or []

@@ -18,6 +18,7 @@ from fairtrial._report.first_screen import first_sentence
 from fairtrial._report.pdf import print_pdf
 from fairtrial._trial.record import GATES, Trial
 from fairtrial._trial.running import run as run_trial
+from fairtrial._work.memory import check_limits
 from fairtrial.cli.live import show_trial
 from fairtrial.cli.method_commands import CONDITION_MET, option_parameter, read, set_signature, writable
 from fairtrial.cli.printing import QUIET
@@ -47,6 +48,7 @@ def run(
 
     Exit codes: 0 done, 1 unexpected failure, 2 bad input, 3 the --fail-on condition is met, 4 some sections failed.
     """
+    check_limits("run")
     for condition in fail_on or []:
         check_choice("run", "fail_on", condition, GATES)
     chromium = chromium_for_pdf() if pdf else None

@@ -53,7 +53,7 @@ class CommandSpeech:
         if value is NOTHING:
             return option
         declared = self.arguments.get(argument)
-        if declared is not None and declared.is_flag:
+        if isinstance(value, bool) and (declared is None or declared.is_flag):
             return option if value else f"--no-{option.removeprefix('--')}"
         return " ".join(f"{option} {shlex.quote(text)}" for text in typed_texts(value, declared))
 

@@ -82,11 +82,11 @@ def forest(
     y = alt.Y("label:N", sort=order, title=None)
     domain = _domain(rows, unit, band)
     x = alt.X(
-        "estimate:Q", title=titled(title, unit), axis=axis(domain[1] - domain[0], unit, **_side(order)),
+        "estimate:Q", title=titled(title, unit), axis=axis(domain[1] - domain[0], unit, **side_of(order)),
         scale=alt.Scale(domain=list(domain), nice=False, zero=False),
     )  # fmt: skip
     data = inline(_drawable(row) for row in rows)
-    layers = [*_behind(domain, unit, band), *_marks(data, x, y, _states(rows, states))]
+    layers = [*behind(domain, unit, band), *_marks(data, x, y, _states(rows, states))]
     if any(row.get("target") is not None for row in rows):
         layers.append(_extra(data, "target", y).mark_tick(thickness=2, size=16, color=COLOURS["neutral"]))
     if any(row.get("beside") is not None for row in rows):
@@ -108,7 +108,7 @@ def drawn_states(rows: Iterable[ForestRow]) -> set[str]:
     return {row["state"] for row in rows if row["estimate"] is not None}
 
 
-def _side(order: Sequence[str]) -> dict[str, str]:
+def side_of(order: Sequence[str]) -> dict[str, str]:
     """Where the axis stands: above a chart that is longer than a screen."""
     return {"orient": "top"} if len(order) > LONG else {}
 
@@ -137,7 +137,7 @@ def _states(rows: Sequence[ForestRow], states: Iterable[str] | None) -> list[str
     return [*known, *sorted(present - set(known))]
 
 
-def _behind(domain: tuple[float, float], unit: Unit, band: tuple[float, float] | None) -> list[Any]:
+def behind(domain: tuple[float, float], unit: Unit, band: tuple[float, float] | None) -> list[Any]:
     """The tolerance as a band, the lines of no gap and of four fifths."""
     layers = []
     if band is not None:

@@ -30,7 +30,7 @@ from fairtrial._trial.publishing.tables import MOST_CELLS, Known, people_by
 
 
 def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> PublishingPlan:
-    """How the audit is published, so that no count of fewer than `suppress_below` people can be worked out."""
+    """How the audit is published: coarser, so that few counts of fewer than `suppress_below` people can be told."""
     limit = spec.report.suppress_below
     if limit < 2:
         cure = Words("choose {} or more", Set("suppress_below", 10))
@@ -151,9 +151,10 @@ def _notes(
 ) -> list[str]:
     """What a reader must know of the groups."""
     notes = [
-        f"Published so that no count of fewer than {limit} people can be worked out from what is here: groups are "
-        "joined where one of their counts (by decision and outcome) is smaller, numbers have three digits, and "
-        "what would tell of few people is left out. Nobody is not few: a rate may be 0% or 100%."
+        "Published for strangers: groups are joined where one of their counts (by decision and outcome) is "
+        f"under {limit}, numbers have three digits, and what would tell of few people is left out. That makes "
+        "small counts hard to find; it does not hide them from whoever subtracts two releases or overlapping "
+        "groups. Nobody is not few: a rate may be 0% or 100%."
     ]
     for name, names in stands_for.items():
         joined = sorted({published for label, published in names.items() if label != published})

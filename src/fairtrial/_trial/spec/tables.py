@@ -22,7 +22,9 @@ JOBS = Option("Parallel workers; numbers do not depend on it.", least=1, most=10
 PARALLEL = Option(
     "Where long loops run: dask for a cluster of this machine's processes, or the address of a Dask scheduler."
 )
-PUBLISH = Option("For strangers: small groups are joined, so that no count of few people can be worked out.")
+PUBLISH = Option(
+    "For strangers: small groups are joined, and what would tell of few people is left out as far as that is known."
+)
 ALPHA = Option("Chance of even one false finding in the whole trial.", above=0, below=0.5)
 Correction = Literal["holm", "max-t"]
 CORRECTION = Option("holm needs no assumption; max-t uses how tests of the same people depend on each other.")

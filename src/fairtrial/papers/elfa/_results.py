@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial._compare.results import CertifyResult, FlagResult
+from fairtrial._compare.flag_result import FlagResult
+from fairtrial._compare.results import CertifyResult
 
 METHOD = (
     "Empirical or Euclidean likelihood as the ELFA paper has it: an estimated target is taken as known (plug-in) "

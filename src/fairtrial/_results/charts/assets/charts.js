@@ -19,14 +19,15 @@
       : text;
 
   // On a phone the name of an intersection stands in lines, one for each attribute.
-  const crossed = (text) => /"label": ?"[^"]*, /.test(text);
+  const crossed = (text) =>
+    Math.max(0, ...[...text.matchAll(/"label": ?"([^"]*, [^"]*)"/g)].map((found) => found[1].split(", ").length));
   const inLines = (spec, tall) => {
     const views = [spec, ...(spec.layer || [])].filter((view) => view.encoding?.y?.field === "label");
     const step = spec.height?.step;
     if (!step || !views.length) return;
     const axis = { labelExpr: "split(datum.label, ', ')", labelLimit: 150, labelLineHeight: 12, labelFontSize: 11 };
     for (const { encoding } of views) if (encoding.y.axis !== null) encoding.y.axis = { ...encoding.y.axis, ...axis };
-    if (tall) spec.height = { step: Math.max(step, 29) };
+    if (tall) spec.height = { step: Math.max(step, 12 * tall + 5) };
   };
 
   // Tiles that are wider than the page stand in a column: what was beside each other comes below each other.
