@@ -19,7 +19,7 @@ assert _SCRIPT.loader is not None
 house: Any = importlib.util.module_from_spec(_SCRIPT)
 _SCRIPT.loader.exec_module(house)
 # Reached, and a little room for what is being built.
-AT_MOST = {"files": 390, "lines of code": 60_000, "classes": 530, "one importer": 75, "files over 400": 3}
+AT_MOST = {"files": 395, "lines of code": 61_000, "classes": 545, "one importer": 80, "files over 400": 3}
 SHARE_OF_LONG_FUNCTIONS = 0.02
 OPTIONS_OF_A_QUESTION, OPTIONS = 12, 120
 LOADED, ENTERED = 80, 47
