@@ -117,7 +117,7 @@ soak: MINUTES ?= 20
 soak: dev ## 20 minutes of kills of workers and of the main process: the numbers stay those of undisturbed runs
 	@FAIRTRIAL_SOAK_MINUTES=$(MINUTES) $(RUN) -m pytest -s tests/properties/test_soak.py
 
-office: dev ## public files of ten packages, opened as `fairtrial init` opens them: writes docs/public-files.md
+office: dev ## public files of nine packages, opened as `fairtrial init` opens them: writes docs/public-files.md
 	@PYTHONPATH=. $(RUN) benchmarks/public_files.py --aside
 
 attack: dev ## 200 random audits published, and an attacker who solves for every small count

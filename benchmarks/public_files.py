@@ -187,7 +187,7 @@ def _judged(right: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[tupl
         unknown = found["good"] is None
         yield "good for a person", "asked" if unknown else "right" if found["good"] == expected else "wrong"
     if found["unit"] or right.get("unit"):
-        lacking = "wrong" if found["unit"] else "missed"
+        lacking = "asked" if found["unit"] else "missed"  # whether a column names people is always a question
         yield "repeated people", "right" if found["unit"] == right.get("unit") else lacking
 
 

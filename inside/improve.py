@@ -13,6 +13,7 @@ from fairtrial._improve.combining import Compared as Compared
 from fairtrial._improve.combining import Corner as Corner
 from fairtrial._improve.combining import Staircase as Staircase
 from fairtrial._improve.combining import combine_p_values as combine_p_values
+from fairtrial._improve.combining import combined as combined
 from fairtrial._improve.combining import lower_median as lower_median
 from fairtrial._improve.combining import rejection_prefixes as rejection_prefixes
 from fairtrial._improve.combining import split_level as split_level
@@ -32,6 +33,10 @@ from fairtrial._improve.constraints import dependence_p as dependence_p
 from fairtrial._improve.contest import refuse_equal_levels as refuse_equal_levels
 from fairtrial._improve.details import least_gap as least_gap
 from fairtrial._improve.details import least_gap_bound as least_gap_bound
+from fairtrial._improve.forward import dealt as dealt
+from fairtrial._improve.forward import forward_parts as forward_parts
+from fairtrial._improve.forward import largest_together as largest_together
+from fairtrial._improve.forward import why_not as why_not
 from fairtrial._improve.portfolio import FrontierRules as FrontierRules
 from fairtrial._improve.portfolio import Scored as Scored
 from fairtrial._improve.portfolio import gain_of as gain_of

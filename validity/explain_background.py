@@ -81,7 +81,7 @@ def _line(name: str, design: str, **settings: Any) -> Cell:
     return Cell(
         "explain", f"background: {name}", f"{design}; four features, two of them carry nothing",
         board.get("claim", "size"), partial(drivers, **settings), nominal=board.get("nominal", 0.05),
-        short=40, long=600, whole_analysis=True,
+        short=40, long=60, whole_analysis=True,
         covers=of_mitigation if settings.get("mitigated") else ("explain.p_value", "explain.p_adjusted"),
     )  # fmt: skip
 

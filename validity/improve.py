@@ -22,6 +22,7 @@ from validity.improve_designs import (
     whole_procedure_errors,
 )
 from validity.improve_fixed import CELLS as FIXED
+from validity.improve_forward import CELLS as FORWARD
 from validity.improve_learned import CELLS as LEARNED
 from validity.improve_more import CELLS as OTHERS
 from validity.improve_prices import CELLS as PRICES
@@ -169,6 +170,7 @@ CELLS = [
         short=PORTFOLIO_SHORT,
         long=60,
     ),
+    *FORWARD,
     *OTHERS,
     *RARE,
     *UNLABELLED,

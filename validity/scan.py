@@ -231,7 +231,7 @@ _STRATA = [
 _ALIKE = "perfectly calibrated scores, {}; the null that is taken where none is named"
 _FEW_ALIKE = [
     _size(f"calibration, few alike, {name}", _ALIKE.format(words), partial(designs.few_alike, **how), null=by_ladder,
-          directions=("above", "below"), short=20, long=400)
+          directions=("above", "below"), short=20, long=60)
     for name, words, how in (
         ("shifted 1.5", "the class's 1.5 logits lower, 1,500 people in 48 cells", {}),
         ("shifted .8", "the class's .8 logits lower, 1,500 people in 48 cells", {"shape": "shifted 0.8"}),
@@ -341,7 +341,7 @@ _FOUND = [
            "for a bias of the class"),
     _power("planted bias in calibration, few alike", "1,500 people in 48 cells, the class's scores 1.5 logits lower; "
            "log-odds of the outcome −0.7 in two thirds of the class", partial(designs.few_alike, harm=0.7), 0.5,
-           short=20, long=200, null=by_ladder, directions=("above", "below")),
+           short=20, long=60, null=by_ladder, directions=("above", "below")),
     _power("ten attributes, stratified", _MANY, designs.planted_among_many, 0.2, short=0, long=100),
     _power("ten attributes, second rung", _MANY, designs.planted_among_many, 0.9, short=0, long=100, null=by_models,
            rival=partial(rejects, make=designs.planted_among_many), rival_name="the stratified null"),

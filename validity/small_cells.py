@@ -298,7 +298,8 @@ def _repeated(one: Callable[[Random], float]) -> Run:
 
 
 def _line(name: str, design: str, claim: str, run: Run, **more: object) -> Cell:
-    settings = {"short": 100, "long": 2000} | more
+    settings = {"short": 400, "long": 2000} | more
+    settings["whole_analysis"] = int(str(settings["long"])) < 2000
     return Cell("flag", f"small groups, {name}", design, claim, run, **settings)  # type: ignore[arg-type]
 
 

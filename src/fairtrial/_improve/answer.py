@@ -17,11 +17,13 @@ from fairtrial._improve.combining import (
     ASSUMES,
     Corner,
     combine_p_values,
+    combined,
     splits_against_manipulation,
     staircase,
 )
 from fairtrial._improve.contest import Contest
 from fairtrial._improve.details import card_of, estimates_of, is_rate, log_of, seconds_of
+from fairtrial._improve.forward import confirming, forward_or_half, half_alone
 from fairtrial._improve.preparation import Prepared, prepare
 from fairtrial._improve.request import ImproveRequest
 from fairtrial._improve.result import ImproveResult
@@ -32,6 +34,7 @@ from fairtrial._improve.splits import (
     gaps,
     refit_rule,
     run_challenge,
+    run_forward,
     run_splits,
 )
 from fairtrial._improve.terms import Beforehand
@@ -75,7 +78,8 @@ def answer(audit: Audit, asked: ImproveRequest, returns: type[Answer]) -> Answer
     request = _decided(asked, ready)
     found = None
     if ready.stated is None:
-        tested, found = run_splits(contest, candidates, request)
+        run = run_forward if request.aggregate == "forward" else run_splits
+        tested, found = run(contest, candidates, request)
     else:
         tested = run_challenge(contest, candidates, request, ready.stated)
     best = int(tested.arrays["chosen"][int(np.argmin(tested.p_values))])
@@ -88,9 +92,18 @@ def answer(audit: Audit, asked: ImproveRequest, returns: type[Answer]) -> Answer
         verdict=verdict_of(details),
         estimates=estimates_of(tested, contest),
         details=details,
-        notes=(*ready.audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
+        notes=(
+            *ready.audit.notes(),
+            *ready.notes,
+            *half_alone(asked, ready.contest, ready.candidates, ready.stated),
+            *_notes(tested, contest, ready.stated),
+        ),
         provenance=audit.provenance(ready.rows, arguments=_resolved(details, ready), seed=request.seed),
-        objects={"rule": rule, "seconds": seconds_of(found)},
+        objects={
+            "rule": rule,
+            "seconds": seconds_of(found),
+            **confirming(asked, contest, ready.terms.groups, rule, ready.stated),
+        },
     )
     rule.card = card_of(result, ready.terms, contest)
     return result
@@ -105,6 +118,8 @@ def _decided(request: ImproveRequest, ready: Prepared) -> ImproveRequest:
     if ready.stated is not None:
         count = sum(len(candidate.variants(ready.contest)) for candidate in ready.candidates)
         return replace(request, splits=count, aggregate="all rows")
+    if request.aggregate == "forward":
+        return forward_or_half(request, ready.contest, ready.candidates)
     if request.aggregate == "single" or request.tests == 1:
         return replace(request, splits=1, aggregate="single")
     return request
@@ -119,7 +134,7 @@ def _resolved(details: Mapping[str, Any], ready: Prepared) -> dict[str, Any]:
         "keep": claim.pop("accuracy"),
         **claim,
         "candidates": details["candidates"],
-        "splits": None if details["all_rows"] else len(details["splits"]),
+        "splits": None if details["aggregate"] in ("all rows", "forward") else len(details["splits"]),
         "constraints": ready.terms.constraints.to_dict(),
     }
 
@@ -158,7 +173,8 @@ def _other_way_round(tested: TestedSplits, contest: Contest, stated: Beforehand 
 
 def _few_people(tested: TestedSplits) -> list[Note]:
     few = int(np.count_nonzero(tested.arrays["enough"] == 0))
-    what = counted(few, "test" if tested.request.aggregate == "all rows" else "split")
+    splits = tested.request.aggregate in ("median", "running-median", "single")
+    what = counted(few, "split" if splits else "test")
     cannot = "it cannot" if few == 1 else "they cannot"
     text = f"In {what} a level rests on fewer than {FEWEST} people: {cannot} reject."
     return [Note("few-people", text)] if few else []
@@ -177,9 +193,17 @@ def _splits_note(request: ImproveRequest) -> Note:
 def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any]) -> dict[str, Any]:
     """The claim, every split, levels, gaps and surface, and the refitted rule."""
     request, levels = tested.request, _levels(tested, contest)
+    forward = {
+        "learned_forward": {
+            "p_first": tested.p_values[0],
+            "count": len(tested.rules),
+            "rules": tested.rules,
+        }
+    }
     return {
+        **(forward if tested.rules else {}),
         "p_value": tested.p_value,
-        "p_value_delta_method": _delta_method(tested),
+        "p_value_delta_method": tested.together("delta"),
         "alpha": round(request.alpha, 12),
         "aggregate": request.aggregate,
         "aggregate_assumes": ASSUMES[request.aggregate],
@@ -257,9 +281,9 @@ def _few_losses(tested: TestedSplits) -> int | None:
 
     accuracy = [i for i, b in enumerate(tested.block) if b < tested.accuracies]
     p, plain = tested.arrays["p"], tested.arrays["delta"]
-    naive = p.copy()
+    naive = np.array(p, dtype=np.float64)
     naive[:, accuracy] = np.where(np.isnan(plain[:, accuracy]), 1.0, plain[:, accuracy])
-    would = combine_p_values([float(v) for v in naive.max(axis=1)], tested.request.aggregate)
+    would = combined(naive, tested.request.aggregate)
     if tested.rejected or would >= tested.request.alpha:
         return None
     splits, weakest = np.arange(len(p)), p[:, accuracy].argmax(axis=1)
@@ -276,8 +300,8 @@ def _margins(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
     return [
         {
             "margin": margin * unit,
-            "p_value": combine_p_values(
-                [float(v) for v in tested.arrays["margins"][:, i]], tested.request.aggregate
+            "p_value": combined(
+                np.asarray(tested.arrays["margins"][:, i], dtype=np.float64), tested.request.aggregate
             ),
         }
         for i, margin in enumerate(MARGINS)
@@ -329,7 +353,7 @@ def _whose(contest: Contest, m: int, worth: Worth) -> list[tuple[int, str]]:
 
 
 def _expected(levels: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the refitted rule can be expected to reach: mean levels on test halves, where nothing was fitted."""
+    """What the refitted rule can be expected to reach: mean levels on tested rows, where nothing was fitted."""
     means = {(row["use"], row["metric"], row["group"], row["rule"]): row["mean"] for row in levels}
     return [
         {
@@ -370,12 +394,6 @@ def _surface(tested: TestedSplits) -> list[dict[str, Any]]:
         corners = [{"accuracy": c.accuracy, "fairness": c.fairness} for c in steps.corners]
         found.append({"level": level, "corners": corners})
     return found
-
-
-def _delta_method(tested: TestedSplits) -> float | None:
-    """The same combination of delta-method p-values; undefined components count as 1."""
-    values = np.where(np.isnan(tested.arrays["delta"]), 1.0, tested.arrays["delta"]).max(axis=1)
-    return combine_p_values([float(v) for v in values], tested.request.aggregate)
 
 
 def _finite(value: float) -> float | None:

@@ -237,6 +237,16 @@ Splits = Annotated[
         most=10_000,
     ),
 ]
+Halves = Annotated[
+    int | None,
+    Option(
+        "So many random splits into a half to choose on and a half to test on. By default rules are learned on earlier "
+        "fifths of the rows and tested on later ones, in three random orders; rules that were fixed beforehand are "
+        "tested on all rows.",
+        least=1,
+        most=10_000,
+    ),
+]
 Bootstrap = Annotated[int, Option("Bootstrap draws per split.", least=100, most=1_000_000)]
 RejectInference = Annotated[
     str | Mapping[str, Any] | None,

@@ -46,7 +46,7 @@ def pictures(result: Result) -> list[Picture]:
         )
         found.append(Picture("search", "What was tried", text, finish(frontier(details))))
     if len(details["splits"]) > 1:
-        whose = "fixed rules" if details["all_rows"] else "splits"
+        whose = f"{_kind_of_test(details)}s"
         p_values = ", ".join(f"{split['p_value']:.4f}" for split in details["splits"])
         text = f"p-values of the {whose}: {p_values}."
         found.append(Picture("splits", f"The {whose}' p-values", text, finish(_splits(details))))
@@ -221,9 +221,15 @@ def _caption(details: Mapping[str, Any]) -> str:
     )
 
 
+def _kind_of_test(details: Mapping[str, Any]) -> str:
+    if details["aggregate"] == "forward":
+        return "order"
+    return "fixed rule" if details["all_rows"] else "split"
+
+
 def _splits(details: Mapping[str, Any]) -> Any:
     """One point per split, or per fixed rule; the line is the level each of them must meet."""
-    what = "fixed rule" if details["all_rows"] else "split"
+    what = _kind_of_test(details)
     level = split_level(details["alpha"], details["aggregate"], len(details["splits"]))
     points = [_split_point(split, level) for split in details["splits"]]
     ticks = [10.0**power for power in range(math.floor(math.log10(min(1e-3, *(p["p"] for p in points)))), 1)]
@@ -236,7 +242,8 @@ def _splits(details: Mapping[str, Any]) -> Any:
         .mark_rule(color=COLOURS["violated"], strokeDash=[4, 4])
         .encode(y=y, tooltip=[alt.Tooltip("text:N", title="line")])
     )
-    title = _title(f"dashed: {level:g}, the level each {what} must meet")
+    must = "their mean z must meet" if what == "order" else f"each {what} must meet"
+    title = _title(f"dashed: {level:g}, the level {must}")
     width = max(220, 46 * len(points))
     return layered(rule, _split_marks(points, y, what), title=title).properties(width=width, height=240)
 

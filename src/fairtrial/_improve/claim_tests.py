@@ -78,6 +78,8 @@ def scored_changes(worth: Worth, contest: Contest, everyone: tuple[Decided, Deci
 
 Floats = NDArray[np.float64]
 
+# Behind a rate with fewer people than this a gap that was learned forward is tested with an adverse person
+FEW_BEHIND = 60
 # A z of this size stands for a difference that has no spread at all
 CERTAIN = 50.0
 # Margins whose p-values stand beside the one that was asked for
@@ -140,18 +142,14 @@ class ClaimTest:
     def pairs(self) -> list[tuple[ClaimPart, float]]:
         return list(zip(self.components, self.deltas, strict=True))
 
-    def margin_p_values(self, units: Sequence[float]) -> list[float]:
-        """The p-value had each of `MARGINS` been conceded; `units` are the accuracies' own."""
+    def margin_p_values(self, units: Sequence[float]) -> list[list[float]]:
+        """The p-value of each part had each of `MARGINS` been conceded; `units` are the accuracies' own."""
         fairness = [c.p_value(d) for c, d in self.pairs if c.part == "fairness"]
-        found = []
-        for margin in MARGINS:
-            accuracy = [
-                c.p_value(-margin * units[block])
-                for c, block in zip(self.components, self.block, strict=True)
-                if c.part == "accuracy"
-            ]
-            found.append(max(*accuracy, *fairness))
-        return found
+        parts = list(zip(self.components, self.block, strict=True))
+        return [
+            [c.p_value(-margin * units[block]) for c, block in parts if c.part == "accuracy"] + fairness
+            for margin in MARGINS
+        ]
 
 
 def examine(
@@ -178,7 +176,7 @@ def examine(
         cells, levels = sampled.accuracy(m)
         accuracy: Sequence[ClaimPart] = _area(contest, compared, m)
         if not accuracy:
-            accuracy = _accuracy_parts(contest, cells, levels, m, rng, everyone)
+            accuracy = _accuracy_parts(contest, cells, levels, m, draws, rng, everyone)
         components.extend(accuracy)
         deltas += accuracy_delta
         block += [m] * len(accuracy)
@@ -204,13 +202,14 @@ def _accuracy_parts(
     cells: LevelCells,
     levels: Levels,
     m: int,
+    draws: int,
     rng: np.random.Generator,
     everyone: tuple[Decided, Decided] | None,
 ) -> list[Component]:
     claim, adverse = contest.claim, None
     if everyone is not None and claim.gap_variant is None:
         worst = adverse_rows(contest, cells, levels, m, everyone)
-        adverse = adverse_levels(cells, m, worst, len(levels.draws), rng)
+        adverse = adverse_levels(cells, m, worst, draws, rng)
     weights = None if claim.weights is None else np.array(claim.weights)
     names = [*contest.names, "everyone"]
     return accuracy_components(levels, m, names, kind=claim.kind, weights=weights, adverse=adverse)
@@ -230,20 +229,56 @@ def _smooth_parts(contest: Contest, sampled: Sampled, m: int, worst: Pair) -> li
     """The inequalities of one direction, each on its own completion of what is unknown."""
     claim, names = contest.claim, [*contest.names, "everyone"]
     ratio = claim.scale == "ratio"
+    turned = (
+        sampled.turned is not None and not ratio
+    )  # logs are those of whole levels: of the first chunk's pair
     how: Any = {
         "kind": "relative" if ratio else claim.kind,
         "worst": worst,
-        "law": "normal" if ratio else "reflected",
+        "law": "normal" if ratio or turned else "reflected",
+        "turned": turned,
     }
     found: list[Component] = []
     for pair in claim.pairs:
-        levels = sampled.gap(m, worst, pair)
+        levels = sampled.turned[1] if turned and sampled.turned else sampled.gap(m, worst, pair)
         levels = log_levels(levels) if ratio else levels
         found += smooth_fairness_components(levels, m, names, pairs=[pair], one_sided=False, **how)
     if claim.one_sided:
-        levels = sampled.gap(m, worst, None)
+        levels = sampled.turned[1] if turned and sampled.turned else sampled.gap(m, worst, None)
         levels = log_levels(levels) if ratio else levels
         found += smooth_fairness_components(levels, m, names, pairs=[], one_sided=True, **how)
+    few = sampled.plain[1].support[m, :, :-1].min() < FEW_BEHIND
+    if turned and sampled.turned and few and _are_rates(sampled.turned[0], m):
+        return _with_adverse_people(sampled, m, found, [*claim.pairs, *([None] if claim.one_sided else [])])
+    return found
+
+
+def _are_rates(cells: LevelCells, m: int) -> bool:
+    return bool(np.isin(np.abs(cells.values[:, m]), (0.0, 1.0)).all())
+
+
+def _with_adverse_people(
+    sampled: Sampled, m: int, parts: Sequence[Component], pairs: Sequence[Pair | None]
+) -> list[Component]:
+    """The same parts under Dirichlet weights of the rows and of one adverse person in every group.
+
+    Where few people stand behind a rate, T/se rejected in 5.9 to 7.4% of samples at the edge of the claim.
+    """
+    assert sampled.turned is not None
+    cells, groups = sampled.turned[0], len(sampled.contest.names)
+    found = []
+    for part, pair in zip(parts, pairs, strict=True):
+        adverse = np.ones((groups + 1, 2, 2))
+        for g in range(groups):
+            inside = cells.group == g
+            adverse[g, 0, 0] = cells.values[inside, m, 0, 0].min()
+            adverse[g, 1, 0] = 1.0 if pair is not None and g == pair[0] else 0.0
+        drawn = adverse_levels(cells, m, adverse, sampled.draws, sampled.rng)
+        old = replace(part.status_quo, draws=drawn[:, 0, :-1].sum(axis=1))
+        gap = np.zeros(sampled.draws) if pair is None else drawn[:, 1, pair[0]] - drawn[:, 1, pair[1]]
+        found.append(
+            replace(part, status_quo=old, candidate=replace(part.candidate, draws=gap), law="adverse row")
+        )
     return found
 
 

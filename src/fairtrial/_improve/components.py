@@ -249,13 +249,18 @@ def smooth_fairness_components(
     worst: Pair,
     one_sided: bool,
     law: Law = "reflected",
+    turned: bool = False,
 ) -> list[Component]:
     """(1−Δ)(F0a − F0b) > F1j − F1k for every directed pair; one-sided also F0a − F0b > 0.
 
     The pair (a, b) must come from the training half, or be stated. Testing (a, b) alone would miss a candidate that
     opens an equal gap elsewhere; without F0a − F0b > 0 a one-sided test rejects when there is no disparity at all.
+    Where the status quo's values are `turned`, row by row, the sum of the groups' levels is its gap.
     """
     old = LevelSide.of(levels, utility, 0, *worst)
+    if turned:
+        groups = levels.estimate.shape[-1] - 1
+        old = LevelSide.weighted(levels, None, utility, 0, np.append(np.ones(groups), 0.0))
     sides = [(f"{names[j]} − {names[k]}", LevelSide.of(levels, utility, 1, j, k)) for j, k in pairs]
     if one_sided:
         nothing = LevelSide(0.0, np.zeros_like(old.draws), np.zeros_like(old.influence))

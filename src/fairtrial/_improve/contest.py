@@ -170,12 +170,17 @@ class Contest:
         """The columns of the input matrix that stand for one feature."""
         return np.flatnonzero(self.feature_of == self.features.index(feature))
 
-    def cells(self, index: Index, old: Decided, new: Decided) -> LevelCells:
-        """Cells of (group, u0, w0, u1, w1) over the rows of `index`; decisions and scores are those rows' own."""
-        seen = self.seen.part(index)
+    def cells(self, index: Index, old: Decided, new: Decided, turned: Floats | None = None) -> LevelCells:
+        """Cells of (group, u0, w0, u1, w1) over the rows of `index`; decisions and scores are those rows' own.
+
+        `turned` (fairness metrics, rows) turns the status quo's values by sign, so that a gap is a sum over groups.
+        """
+        seen, first = self.seen.part(index), len(self.claim.accuracies)
         utilities = []
-        for worth in self.claim.worths:
+        for m, worth in enumerate(self.claim.worths):
             u0, w0 = evaluate(worth, seen, *old)
+            if turned is not None and m >= first:
+                u0 = u0 * turned[m - first]
             u1, w1 = evaluate(worth, seen, *new)
             utilities.append(Utility(name=worth.name, u0=u0, w0=w0, u1=u1, w1=w1))
         group = self.group[index]

@@ -281,7 +281,7 @@ def _row(contest: Contest, tested: TestedSplits, found: Searched, on_all: Search
         "test_gap": _gap(contest, each["test_gaps"][:, v, 0].mean()),
         "z": _finite(every["merit"][0, v]),
         "chosen": times,
-        "why": _why(found, v, times),
+        "why": _why(found, v, times, bool(tested.rules)),
         "permissible": bool(each["permissible"][:, v].all()),
         "groups": _by_group(contest, found, on_all, v),
     }
@@ -331,22 +331,23 @@ def checks_of(constraints: Constraints, given: Sequence[str] | None) -> list[str
     return checks
 
 
-def _why(found: Searched, v: int, times: int) -> str:
+def _why(found: Searched, v: int, times: int, forward: bool) -> str:
     """Why a candidate was tested, or was not."""
     count = len(found.arrays["merit"])
+    parts = "pasts" if forward else "splits"
     if times:
-        return f"chosen in {times} of {count} splits"
+        return f"chosen in {times} of {count} {parts}"
     if not found.arrays["permissible"][:, v].all():
         return "not permissible"
     merit = np.asarray(found.arrays["merit"][:, v], dtype=np.float64)
     sure = int(np.count_nonzero(merit >= found.sure))
     if sure:
-        return f"sure enough in {sure} of {count} splits, but another has a smaller gap"
-    return f"not sure enough: its weakest z is below {found.sure:.2f} in every split"
+        return f"sure enough in {sure} of {count} {parts}, but another has a smaller gap"
+    return f"not sure enough: its weakest z is below {float(np.max(found.sure)):.2f} in every {parts[:-1]}"
 
 
 def _status_quo(contest: Contest, tested: TestedSplits) -> dict[str, Any]:
-    """Mean levels of the status quo on the test halves."""
+    """Mean levels of the status quo on the tested rows."""
     estimate = np.asarray(tested.arrays["estimate"], dtype=np.float64).mean(axis=0)
     return {
         "accuracy": _finite(contest.claim.accuracy.sign * estimate[0, 0, -1]),

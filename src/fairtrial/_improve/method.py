@@ -35,7 +35,7 @@ def improve(
     direction: i.Direction = "differs",
     target: i.Reference = None,
     constraints: i.Limits = None,
-    splits: i.Splits = None,
+    splits: i.Halves = None,
     bootstrap: i.Bootstrap = 10_000,
     reject_inference: i.RejectInference = None,
     confidence_level: a.AnyLevel = 0.95,
@@ -78,8 +78,9 @@ def improve(
         (a feature no rule may use), rising=income and falling=debt (with which a rule may only rise or
         fall), blind=no to let rules decide by group.
     splits : int or None, default None
-        Random splits into a half to choose on and a half to test on; by default 7, and none for rules
-        that were fixed beforehand: they are tested on all rows.
+        So many random splits into a half to choose on and a half to test on. By default rules are learned
+        on earlier fifths of the rows and tested on later ones, in three random orders; rules that were
+        fixed beforehand are tested on all rows.
     bootstrap : int, default 10000
         Bootstrap draws per split.
     reject_inference : str or dict or None, default None
@@ -98,7 +99,7 @@ def improve(
     Returns
     -------
     ImproveResult
-        Levels, gaps and p-values of the chosen candidate in every split, and one p-value of all.
+        Levels, gaps and p-values of the chosen candidates in every test, and one p-value of all.
 
     Examples
     --------
@@ -117,6 +118,7 @@ def improve(
     asked = ImproveRequest(
         metric=metric, keep=keep, by=by, candidates=candidates, margin=margin, scale=scale, direction=direction,
         target=target, constraints=constraints, splits=splits, bootstrap=bootstrap, reject_inference=reject_inference,
-        alpha=1 - confidence_level, seed=seed, jobs=jobs, progress=progress,
+        aggregate="forward" if splits is None else "median", alpha=1 - confidence_level, seed=seed, jobs=jobs,
+        progress=progress,
     )  # fmt: skip
     return answer(audit, asked, ImproveResult)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairtrial._errors import Fault, InputError
@@ -12,6 +12,7 @@ from fairtrial._results.column import Column, Primary, Tone
 from fairtrial._results.result import FurtherTable, Result
 
 if TYPE_CHECKING:
+    from fairtrial._audit.audit import Audit
     from fairtrial._improve.combining import Staircase
     from fairtrial._improve.rules import Rule
     from fairtrial._results.charts import Picture
@@ -24,8 +25,8 @@ SEARCH = (
     Column("accuracy_error", "standard error", "number", shown=False),
     Column("gap", "gap, out of fold", "number"),
     Column("gap_error", "standard error of the gap", "number", shown=False),
-    Column("test_accuracy", "accuracy, other halves", "number"),
-    Column("test_gap", "gap, other halves", "number"),
+    Column("test_accuracy", "accuracy, other rows", "number"),
+    Column("test_gap", "gap, other rows", "number"),
     Column("z", "weakest z", "number"),
     Column("chosen", "times chosen", "count"),
     Column("why", "why", "text"),
@@ -38,7 +39,7 @@ SEARCH_GROUPS = (
     Column("group", "group", "text"),
     Column("n", "n", "people", shown=False),
     Column("level", "out of fold", "number", share_of="n"),
-    Column("test_level", "other halves", "number", share_of="n"),
+    Column("test_level", "other rows", "number", share_of="n"),
 )
 
 
@@ -69,11 +70,12 @@ class ImproveResult(Result):
         {"n", "gain_decision", "lose_decision", "selected_status_quo", "selected_alternative", "few_losses"}
     )
     method: ClassVar[str] = (
-        "A rule fixed beforehand is tested on all rows; rules that are learned are chosen and fitted on one half of "
-        "the rows and tested on the other, in K random splits. Accuracy (no worse than the margin, for every group) is "
-        "tested under Dirichlet weights of the rows and of one adverse row; the gap (smaller) by a bootstrap of smooth "
-        "intersection-union inequalities in the direction stated or found on the training half. The largest p-value is "
-        "the test's; the notes say how several become one. method='paper' is the article's test."
+        "A rule fixed beforehand is tested on all rows; rules that are learned are chosen and fitted on earlier "
+        "fifths of the rows and tested on later ones, in three random orders, or on one half and tested on the other "
+        "in K random splits. Accuracy (no worse than the margin, for every group) is tested under Dirichlet weights "
+        "of the rows and of one adverse row; the gap (smaller) by smooth intersection-union inequalities in the "
+        "direction stated or found in training, with normal errors or a bootstrap. The largest p-value is the test's; "
+        "the notes say how several become one. method='paper' is the article's test."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "Rows are independent people and represent those the rule decides about.",
@@ -101,6 +103,35 @@ class ImproveResult(Result):
         Also without a rejection: then it is the best that was found, and its card says that it was not shown.
         """
         return self.objects.get("rule")
+
+    def confirm(self, audit: Audit, *, seed: int = 0) -> ImproveResult:
+        """The test of the refitted rule on people it has not seen: the claim as it was asked, on all their rows.
+
+        What the search tested is the mixture of the rules it learned; this tests the one rule to take away. The
+        direction of the status quo's gap is that of the first rows.
+
+        Parameters
+        ----------
+        audit : Audit
+            New people with the same roles.
+        seed : int, default 0
+            Same seed, same numbers.
+
+        Returns
+        -------
+        ImproveResult
+            One test on all rows of the new people.
+        """
+        from fairtrial._improve.answer import answer
+
+        asked = self.objects.get("confirming")
+        if asked is None:
+            cure = "ask again with the same data and seed, or save the rule and give it as Fixed"
+            required = (
+                "has no rule: one that was saved is not kept in it, and fixed rules need no second test"
+            )
+            raise InputError("confirm", Fault("", required, subject="the result", cure=cure))
+        return answer(audit, replace(asked, seed=seed), ImproveResult)
 
     def surface(self, level: float | None = None) -> Staircase:
         """The region of (Δ accuracy, Δ fairness) rejected at a level that was computed (default: α)."""

@@ -61,7 +61,7 @@ class Searched:
 
     arrays: Arrays
     names: list[str]
-    sure: float
+    sure: float | Floats  # one of each training part, or one of all
     settings: tuple[str, ...] = ()
 
     def best(self, k: int) -> int:
@@ -78,7 +78,7 @@ class Searched:
                     cure="loosen the constraints or name others",
                 ),
             )
-        sure = merit >= self.sure
+        sure = merit >= np.broadcast_to(self.sure, len(self.arrays["merit"]))[k]
         if sure.any():
             return int(np.argmin(np.where(sure, gap, np.inf)))
         return int(np.argmax(np.where(np.isnan(merit), -np.inf, merit)))

@@ -115,7 +115,10 @@ def verdict_of(details: Mapping[str, Any]) -> Verdict:
     how = f"{shown}, {_rule_words(details)}"
     claimed = f"{accuracy_words(details['claim'])}{_assumed(details)}"
     if p_value < details["alpha"]:
-        text = f"a less discriminatory alternative exists, with {claimed}: {_changes(details)} ({how})"
+        mixture = _mixture(details)
+        text = (
+            f"a less discriminatory alternative exists{mixture}, with {claimed}: {_changes(details)} ({how})"
+        )
         return Verdict("alternative-exists", text, ({},))  # the levels of every group
     why = _undetermined(details)
     if why:
@@ -155,18 +158,28 @@ def _weakest_accuracy(details: Mapping[str, Any]) -> str:
     return str(max(labels, key=weakest.count))
 
 
+def _mixture(details: Mapping[str, Any]) -> str:
+    """Which rule the claim is about, where several were learned."""
+    forward = details.get("learned_forward")
+    if forward is None:
+        return ""
+    return f", deciding by one of the {forward['count']} rules learned here, drawn at random"
+
+
 def _rule_words(details: Mapping[str, Any]) -> str:
     count = len(details["splits"])
     if details["all_rows"]:
         tried = "" if count == 1 else f", {count} fixed rules"
         rows = "the only row" if details["rows"] == 1 else f"all {details['rows']:,} rows"
         return f"{rows}{tried}"
+    if details["aggregate"] == "forward":
+        return f"mean of {count} orders"
     how = {"median": "median of", "running-median": "running median of"}.get(details["aggregate"], "")
     return f"{how} {count} splits".strip() if count > 1 else "one split"
 
 
 def _changes(details: Mapping[str, Any]) -> str:
-    """Means over the test halves: gap from … to …, accuracy of each group from … to …."""
+    """Means over the tests: gap from … to …, accuracy of each group from … to …."""
     claim = details["claim"]
     parts = []
     for gap in details["gaps"]:
@@ -220,7 +233,26 @@ def _unknown(details: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _forward(details: Mapping[str, Any]) -> list[str]:
+    """What one order says alone, the gaps of the rules that were mixed, and what was not tested."""
+    forward = details["learned_forward"]
+    alone = format_value(forward["p_first"], "p")
+    found = [
+        f"The first order alone, valid for any learner, gives p {alone if alone[0] == '<' else f'= {alone}'}."
+    ]
+    gaps = [rule["gap_alternative"] for rule in forward["rules"] if rule["gap_alternative"] is not None]
+    if gaps:
+        what = "impact ratios" if details["claim"]["scale"] == "ratio" else "gaps"
+        found.append(
+            f"The {forward['count']} rules that were learned have {what} from {number(min(gaps))} to "
+            f"{number(max(gaps))}, each in the rows it was tested on."
+        )
+    return found
+
+
 def _splits(details: Mapping[str, Any]) -> list[str]:
+    if details.get("learned_forward"):
+        return _forward(details)
     if len(details["splits"]) == 1:
         return []
     level = split_level(details["alpha"], details["aggregate"], len(details["splits"]))
@@ -293,6 +325,8 @@ def _after_refit(details: Mapping[str, Any]) -> list[str]:
     what = "the decision" if details["refit"].get("decides", True) else "the score"
     told = f"{how}{details['refit']['candidate']}{label} changes {what}."
     found = [f"{told} {'; '.join(moves)}." if moves else told]
+    if details["refit"]["shown"] and details.get("learned_forward"):
+        found.append("The rule refitted on all rows is expected to do as well; that was not tested.")
     if not details["refit"]["shown"]:
         found.append(
             "Other candidates, more data or other constraints may still show one: the test only speaks of what its "

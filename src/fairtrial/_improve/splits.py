@@ -1,10 +1,10 @@
-"""The loops of improve: choose on each training half, test on each other half, refit after a rejection."""
+"""The loops of improve: choose on each training part, test on rows it has not seen, refit after a rejection."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,20 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fairtrial._improve.candidates import FixedRule
 from fairtrial._improve.claim_tests import ClaimTest, examine, gap_levels, status_quo_pairs
-from fairtrial._improve.combining import Compared, combine_p_values, split_level, split_thresholds
+from fairtrial._improve.combining import Compared, combined, split_level, split_thresholds
 from fairtrial._improve.components import Pair
 from fairtrial._improve.constraints import check_permissible, check_rule
 from fairtrial._improve.contest import Candidate, Contest, Decided
-from fairtrial._improve.request import ImproveRequest
+from fairtrial._improve.forward import (
+    STATEMENT,
+    best_of,
+    decided_forward,
+    forward_parts,
+    one_order,
+    rules_told,
+    surface_corners,
+)
+from fairtrial._improve.request import CHUNKS, ORDERS, ImproveRequest
 from fairtrial._improve.rules import Floats, Index, Rule
 from fairtrial._improve.search import (
     Searched,
@@ -31,7 +40,6 @@ from fairtrial._work import Arrays, Task, generator, map_batches
 
 # A level must rest on at least this many people of the test half, or the split cannot reject
 FEWEST = 10
-STATEMENT = 300
 # A status quo of zero is improved by any factor: the surface ends here
 LARGEST = 10.0
 
@@ -46,6 +54,7 @@ class TestedSplits:
     block: list[int]
     names: list[str]
     accuracies: int
+    rules: list[dict[str, Any]] = field(default_factory=list)  # that were learned forward
 
     @property
     def p_values(self) -> list[float]:
@@ -54,13 +63,20 @@ class TestedSplits:
 
     @property
     def p_value(self) -> float:
-        return combine_p_values(self.p_values, self.request.aggregate)
+        return self.together("p")
+
+    def together(self, name: str) -> float:
+        """One p-value from those of every test and part; an undefined one counts as 1."""
+        values = np.asarray(self.arrays[name], dtype=np.float64)
+        return combined(np.where(np.isnan(values), 1.0, values), self.request.aggregate)
 
     @property
     def rejected(self) -> bool:
         return self.p_value < self.request.alpha
 
     def chosen(self, k: int) -> str:
+        if self.rules:
+            return " / ".join(dict.fromkeys(one["candidate"] for one in self.rules if one["order"] == k + 1))
         return self.variants[int(self.arrays["chosen"][k])]
 
     def positions(self, metric: int) -> list[int]:
@@ -86,6 +102,38 @@ def run_splits(
     name = "improve: testing on the other half of each split"
     arrays = _loop(task, request.tests, name, request.key, request)
     return _tested(contest, request, variants, arrays, _any_pairs(contest)), found
+
+
+def run_forward(
+    contest: Contest, candidates: Sequence[Candidate], request: ImproveRequest
+) -> tuple[TestedSplits, Searched | None]:
+    """Rules learned on earlier chunks and tested on later ones, in every order; what each past found."""
+    variants, parts = variants_of(contest, candidates), forward_parts(contest, request.seed)
+    found = search(contest, candidates, parts, request)
+    chosen, merit = best_of(found, len(parts))
+    width = max(chunk.size for _, chunk in parts)
+
+    def task(part: range, rng: np.random.Generator) -> Arrays:
+        (k,) = part
+        return decided_forward(contest, variants[int(chosen[k])], parts[k], width, rng)
+
+    arrays = _loop(task, len(parts), "improve: learning on each past", request.key, request)
+    each = CHUNKS - 1
+    tests = []
+    for order in range(ORDERS):
+        mine = slice(order * each, (order + 1) * each)
+        whole = one_order(contest, parts[mine], {name: values[mine] for name, values in arrays.items()})
+        tests.append(
+            whole.examined(contest, request.bootstrap, generator(request.seed, "improve/forward", order))
+        )
+    numbers = [_numbers_of(test, contest, request) for test in tests]
+    together: Arrays = {name: np.concatenate([one[name] for one in numbers]) for name in numbers[0]}
+    together["thresholds"] = np.array([surface_corners(tests, request, bool(together["enough"].all()))])
+    together |= {"chosen": chosen, "merit": merit.reshape(ORDERS, each).min(axis=1)}
+    together |= {"statement": arrays["statement"][each - 1 :: each], "p_best": together["p"].max(axis=1)}
+    tested = _tested(contest, request, variants, together, _any_pairs(contest))
+    rules = rules_told(contest, tested.variants, chosen, arrays)
+    return replace(tested, rules=rules), found
 
 
 def _any_pairs(contest: Contest) -> list[Pair | None]:
@@ -191,8 +239,8 @@ def _numbers_of(tested: ClaimTest, contest: Contest, request: ImproveRequest) ->
         "statistic": np.array([[c.statistic(d) for c, d in pairs]]),
         "error": np.array([[c.standard_error(d) for c, d in pairs]]),
         "losses": np.array([tested.losses]),
-        "margins": np.array([[p if enough else 1.0 for p in margins]]),
-        "thresholds": np.array([_corners(tested, request, enough)]),
+        "margins": np.array([np.array(margins) if enough else np.ones_like(margins)]),
+        "thresholds": np.array([[] if request.aggregate == "forward" else _corners(tested, request, enough)]),
         "enough": np.array([enough]),
     }
 
@@ -281,7 +329,7 @@ def search(
         return {key: np.pad(v, room + [(0, 0)] * (v.ndim - 1))[None] for key, v in found.items()}
 
     key = f"{request.key}|{[train.size for train, _ in parts]}"
-    name = "improve: choosing among candidates in each training half"
+    name = "improve: choosing among candidates in each training part"
     arrays = _loop(task, len(parts) * len(candidates), name, key, request)
     kept = {
         name: np.array(
@@ -293,7 +341,8 @@ def search(
         for name, values in arrays.items()
     }
     names = [name for _, name in variants_of(contest, candidates)]
-    return Searched(kept, names, request.sure, settings_of(contest, candidates))
+    sure = np.array([request.sure_in(train.size, contest.rows) for train, _ in parts])
+    return Searched(kept, names, sure, settings_of(contest, candidates))
 
 
 def _loop(task: Task, steps: int, name: str, key: str, request: ImproveRequest) -> Arrays:
