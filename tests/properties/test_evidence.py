@@ -121,7 +121,10 @@ def test_weighted_estimates_are_the_weighted_means(people, metric, scale, target
 
 @pytest.mark.parametrize("target", ["rest", {"g": "b"}], ids=str)
 def test_one_stratum_has_the_plain_scores_p_value(people, target):
-    """The plain score's chi-square, (ad - bc)^2 (N - 1) / margins, by hand; a ratio of one is the same question."""
+    """The plain score's chi-square, (ad - bc)^2 (N - 1) / margins, by hand, and never sharper than the skewness allows.
+
+    A ratio of one is the same question.
+    """
     for scale in ("difference", "ratio"):
         for group, row in rows(people, certify, "rate", scale, target, within="one").items():
             inside = people["g"] == group
@@ -131,7 +134,8 @@ def test_one_stratum_has_the_plain_scores_p_value(people, target):
             k1, n1, k2, n2 = (people["d"][inside].sum(), inside.sum(), people["d"][other].sum(), other.sum())
             total, events = n1 + n2, k1 + k2
             statistic = (k1 * n2 - k2 * n1) ** 2 * (total - 1) / (n1 * n2 * events * (total - events))
-            assert row["p_value"] == pytest.approx(stats.chi2.sf(statistic, 1), rel=1e-9)
+            plain = stats.chi2.sf(statistic, 1)
+            assert plain * (1 - 1e-9) <= row["p_value"] <= plain * 1.03
 
 
 def evidence_table():

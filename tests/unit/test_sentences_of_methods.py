@@ -241,6 +241,10 @@ def test_improve(value: float, count: int) -> None:
             reads(improve_words.verdict_of({**details, "p_value": p_value, "few_losses": few}).text)
         for text in improve_words.sentences_of(details):
             whole(text)
+        rules = [{"gap_alternative": value}, {"gap_alternative": -value}, {"gap_alternative": None}]
+        forward = {"p_first": abs(value), "count": max(count, 2), "rules": rules}  # never fewer
+        for text in improve_words.sentences_of({**details, "learned_forward": forward}):
+            whole(text)
         for text in improve_words.sentences_of({**details, "smallest_possible_gap": None, "search": [{}]}):
             whole(text)
 
@@ -761,6 +765,8 @@ def say_everything(request: pytest.FixtureRequest) -> None:
         several = bool(marks) and not isinstance(marks[0].args[0], str)
         for value in values[:: max(1, len(values) // 4)]:
             test(*(value if several or not marks else (value,)), **fixtures)
+            if "monkeypatch" in fixtures:
+                fixtures["monkeypatch"].undo()
 
 
 @pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")

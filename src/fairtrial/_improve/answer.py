@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -86,6 +87,7 @@ def answer(audit: Audit, asked: ImproveRequest, returns: type[Answer]) -> Answer
     rule, refitted, on_all = refit_rule(contest, candidates, request, ready.stated, best)
     given = ready.terms.independent
     details = {**details_of(tested, contest, refitted), **log_of(contest, tested, found, on_all, given)}
+    again = confirming(asked, contest, ready.terms.groups, rule, ready.stated)
     result = returns(
         question=question_of(details),
         null=null_of(details),
@@ -102,11 +104,16 @@ def answer(audit: Audit, asked: ImproveRequest, returns: type[Answer]) -> Answer
         objects={
             "rule": rule,
             "seconds": seconds_of(found),
-            **confirming(asked, contest, ready.terms.groups, rule, ready.stated),
+            "confirming": None if again is None else partial(_again, again, returns),
         },
     )
     rule.card = card_of(result, ready.terms, contest)
     return result
+
+
+def _again(asked: ImproveRequest, returns: type[Answer], audit: Audit, seed: int) -> Answer:
+    """The same question of other people."""
+    return answer(audit, replace(asked, seed=seed), returns)
 
 
 def _decided(request: ImproveRequest, ready: Prepared) -> ImproveRequest:

@@ -259,14 +259,12 @@ def best_of(found: Searched | None, parts: int) -> tuple[Integers, Floats]:
 
 def confirming(
     asked: ImproveRequest, contest: Contest, groups: Sequence[Group], rule: Rule, stated: object
-) -> dict[str, Any]:
+) -> ImproveRequest | None:
     """The same claim of the rule alone, to be tested on other people; nothing for rules that were fixed beforehand."""
     if stated is not None or asked.gap_variant is not None:
-        return {}
+        return None
     everyone = np.arange(contest.rows)
     pairs = status_quo_pairs(contest, contest.status_quo_of(everyone), everyone)
     shown = 1 if len(groups) == 2 else 2  # of two groups the higher one says it all
     sign = [groups[code].to_dict() for pair in pairs for code in pair[:shown]]
-    return {
-        "confirming": replace(asked, candidates=Fixed(rule, sign=sign), splits=None, progress=None, key="")
-    }
+    return replace(asked, candidates=Fixed(rule, sign=sign), splits=None, progress=None, key="")

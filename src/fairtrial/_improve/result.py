@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairtrial._errors import Fault, InputError
@@ -122,16 +122,15 @@ class ImproveResult(Result):
         ImproveResult
             One test on all rows of the new people.
         """
-        from fairtrial._improve.answer import answer
-
-        asked = self.objects.get("confirming")
-        if asked is None:
+        again = self.objects.get("confirming")
+        if again is None:
             cure = "ask again with the same data and seed, or save the rule and give it as Fixed"
             required = (
                 "has no rule: one that was saved is not kept in it, and fixed rules need no second test"
             )
             raise InputError("confirm", Fault("", required, subject="the result", cure=cure))
-        return answer(audit, replace(asked, seed=seed), ImproveResult)
+        result: ImproveResult = again(audit, seed)
+        return result
 
     def surface(self, level: float | None = None) -> Staircase:
         """The region of (Δ accuracy, Δ fairness) rejected at a level that was computed (default: α)."""

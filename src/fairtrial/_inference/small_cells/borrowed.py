@@ -126,7 +126,8 @@ class _Tails:
             for row in rows:
                 against = chance / self.marginals[row, x]
                 own = against[:, int(self.positives[row])] * (1.0 + TIE)
-                inside = np.flatnonzero(np.where(against <= own[:, None], chance, 0.0).sum(axis=1) > error)
+                p = np.where(against <= own[:, None], chance, 0.0).sum(axis=1)
+                inside = np.flatnonzero(p > min(error, float(p.max()) - TIE))
                 first[row], last[row] = inside[0], inside[-1]
         return first, last
 
