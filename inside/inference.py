@@ -54,6 +54,7 @@ from fairtrial._inference.laws.sums_gaps import MeanStrataGaps as MeanStrataGaps
 from fairtrial._inference.laws.sums_gaps import SumsGaps as SumsGaps
 from fairtrial._inference.means import resampled_means as resampled_means
 from fairtrial._inference.means import row_gaps as row_gaps
+from fairtrial._inference.means import weighted_means as weighted_means
 from fairtrial._inference.means.empirical_likelihood import FEWEST as FEWEST
 from fairtrial._inference.means.empirical_likelihood import CountedValues as CountedValues
 from fairtrial._inference.means.empirical_likelihood import _tilt as _tilt

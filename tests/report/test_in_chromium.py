@@ -67,7 +67,7 @@ def test_tables_sort_filter_and_copy(folder: Path, visit: Any) -> None:
     opened.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = opened.page
     page.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
-    box = page.locator("#flag [data-table]")
+    box = page.locator("#flag [data-table]").filter(has=page.locator("#flag-table"))
     rows = "[...document.querySelectorAll('#flag-table tbody tr')].filter(r => !r.hidden)"
     column = f"{rows}.map(r => r.cells[1].dataset.value)"
     button = box.locator("thead button").nth(1)

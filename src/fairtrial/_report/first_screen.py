@@ -160,7 +160,7 @@ def tolerance_answer(told: Lines, content: Content) -> str:
         )
         return "Not known: nobody could be compared." if stated else "You set no tolerance."
     first = headline_line(told)
-    alone = len(asked) == 1 and (asked == [first] or not asked[0].within)
+    alone = asked == [first]
     if alone or (first in asked and first is not None and first.shown):
         line = asked[0] if alone or first is None else first
         return f"{tolerance_words(line)}{_alone(content, [line])}"
