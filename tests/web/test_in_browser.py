@@ -34,7 +34,7 @@ def test_a_bundled_dataset_from_the_first_page_to_the_report(page: Any, name: st
     results = json.loads(page.request.get(f"/api/audits/{identity}/report/results.json").text())
     assert page.inner_text("#verdict") == results["verdict"]["text"]
     if name == "ricci":
-        assert "selection rate of W is 30.3 points above" in page.inner_text("#verdict")
+        assert "selection rate of race: W is 30.3 points above" in page.inner_text("#verdict")
         page.click("text=Groups and metrics")
         page.click("[data-cell='W|selection_rate']")
         page.wait_for_selector("#detail dl:has-text('+30.3')")
