@@ -187,7 +187,7 @@ def combined(p_values: Floats, aggregation: Aggregation) -> float:
     """The p-value of all tests together from those of each part: (tests, parts).
 
     >>> round(combined(np.array([[0.04], [0.02], [0.03]]), "forward"), 4)
-    0.0286
+    0.029
     """
     if aggregation != "forward":
         return combine_p_values([float(p) for p in p_values.max(axis=1)], aggregation)
