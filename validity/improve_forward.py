@@ -131,7 +131,7 @@ CELLS = [
     _cell("forward, gap at the edge, best of ten", _GAP, partial(gap_at_the_edge, way="forward")),
     _cell(
         "folds that test each other, gap at the edge, best of ten", _GAP, partial(gap_at_the_edge, way="folds"),
-        variant="paper", counterpart="forward, gap at the edge, best of ten",
+        variant="paper", counterpart="forward, gap at the edge, best of ten", short=1000,
     ),
     _cell(
         "forward, gap at the edge, 50 in the small group", "600 people, 50 of them in one group; the same ten rules",

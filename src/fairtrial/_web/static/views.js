@@ -74,6 +74,7 @@ export function tests(meta, seen, path) {
 }
 
 export function needed(meta, seen, path) {
+  if (!seen.rows.length) return [el("p", { class: "card" }, "No group is undetermined: nobody more is needed."), asData(path)];
   const rows = seen.rows.map((row) => [row.group, row.label, [number(row.n), "num"], more(row), seen.titles[row.section]]);
   return [el("p", {}, "Undetermined means: these people do not decide it. So many would have sufficed with the power asked for, if no gap were there."),
     table(["group", "metric", ["people", "num"], "how many more people?", "question"], rows, "Who would be needed", "stack"), asData(path)];
